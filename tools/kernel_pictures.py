@@ -14,98 +14,33 @@ import tempfile
 from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise, product
 from pathlib import Path
-from typing import NamedTuple
 
 import treelet as tl
 from treelet.drawing import Drawing, draw, heat_svg
-from treelet.drawing.svg import escaped, width_of
+from treelet.drawing.sheets import _Panel as Part
+from treelet.drawing.sheets import _sheet as sheet
+from treelet.drawing.sheets import _text as text
+from treelet.drawing.svg import escaped, svg_document
 from treelet.edits import EditScript
 from treelet.fragments import shared_fragments
 from treelet.kernels import Kernel
 from treelet.tasks import find_clones
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images" / "kernels"
-WIDTH, MARGIN, GAP = 700.0, 12.0, 10.0
+MARGIN = 12.0
 PANELS, COLUMNS = 810.0, (12.0, 288.0, 580.0)  # width of the picture with three examples, and their left edges
-FONT, SMALL, HEADING = 13.0, 12.0, 14.0
-BELOW = 14.0  # empty space below a drawing
+FONT, HEADING = 13.0, 14.0
 INK, GRAY, BLUE, PALE = "#1b1b1b", "#667077", "#0072b2", "#e8f1f9"
 
 BROUGHT = "(VP (V brought) (NP (D a) (N cat)))"
 CAT, BIG_CAT, DOG = "(NP (D the) (N cat))", "(NP (D the) (J big) (N cat))", "(NP (D the) (N dog))"
 
 
-class Part(NamedTuple):
-    """A drawing on a sheet, with a caption below."""
-
-    svg: str
-    width: float
-    height: float
-    caption: str = ""
-
-    @property
-    def box(self) -> tuple[float, float]:
-        """Return the width and height, including the caption."""
-        return max(self.width, width_of(self.caption, SMALL)), self.height + (SMALL + 8 if self.caption else 0)
-
-    def placed(self, x: float, y: float) -> Iterator[str]:
-        wide = self.box[0]
-        inside = f'width="{self.width:.0f}" height="{self.height:.0f}"'
-        yield f'<svg x="{x + (wide - self.width) / 2:.1f}" y="{y:.1f}" {inside}>{self.svg}</svg>'
-        if self.caption:
-            yield text(x + wide / 2, y + self.height + SMALL + 1, self.caption, SMALL, GRAY)
-
-
-def text(x: float, y: float, said: str, size: float = FONT, color: str = INK, anchor: str = "middle") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{color}" text-anchor="{anchor}">'
-        f"{escaped(said)}</text>"
-    )
-
-
-def drawn(thing: object, caption: str = "", scale: float = 0.75, below: float = BELOW) -> Part:
+def drawn(thing: object, caption: str = "", scale: float = 0.75, **options: float) -> Part:
     """Return a reduced drawing of a tree, a forest or an edit script."""
-    drawing = thing if isinstance(thing, Drawing) else draw(thing, caption=False) if captioned(thing) else draw(thing)
-    inside = str(drawing).partition("\n")[2].rpartition("</svg>")[0].strip()
-    width, height = scale * drawing.width, scale * (drawing.height - below)
-    style = 'font-family="Helvetica, Arial, sans-serif" text-anchor="middle"'
-    view = f'viewBox="0 0 {drawing.width:.0f} {drawing.height - below:.0f}"'
-    return Part(
-        f'<svg width="{width:.1f}" height="{height:.1f}" {view} {style}>\n{inside}\n</svg>', width, height, caption
-    )
-
-
-def captioned(thing: object) -> bool:
-    return isinstance(thing, tl.Forest | EditScript)
-
-
-def sheet(*groups: tuple[str, list[Part]], width: float = WIDTH) -> str:
-    """Stack groups vertically. Each group has a heading and rows of drawings."""
-    lines: list[str] = []
-    y = MARGIN
-    for heading, parts in groups:
-        lines.append(text(MARGIN, y + HEADING, heading, HEADING, INK, "start"))
-        y += HEADING + 12
-        x = MARGIN
-        below = y
-        for part in parts:
-            wide, high = part.box
-            if x > MARGIN and x + wide > width - MARGIN:
-                x, y = MARGIN, below + GAP
-            lines += part.placed(x, y)
-            x, below = x + wide + GAP, max(below, y + high)
-        y = below + GAP + 4
-    return document(lines, width, y)
-
-
-def document(lines: list[str], width: float, height: float) -> str:
-    """Return an SVG document with a white background, which stays readable on dark pages."""
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        'font-family="Helvetica, Arial, sans-serif">'
-    )
-    ground = f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>'
-    return "\n".join([head, ground, *lines, "</svg>"]) + "\n"
+    captioned = isinstance(thing, tl.Forest | EditScript)
+    drawing = thing if isinstance(thing, Drawing) else draw(thing, caption=False) if captioned else draw(thing)
+    return Part.of(drawing, caption, scale, **options)
 
 
 # --- weights --------------------------------------------------------------------------------------------------------
@@ -213,15 +148,10 @@ def edit_distance() -> str:
 
 
 def front() -> str:
-    """Draw the introductory picture, without weights."""
+    """Draw the introductory picture."""
     rome = "(SBARQ (WHADVP (WRB where)) (SQ (VBZ is) (NP (NNP Rome))))"
     mozart = "(SBARQ (WHADVP (WRB where)) (SQ (VBD was) (NP (NNP Mozart)) (VP (VBN born))))"
-    shared = [tree for tree, _, _ in weighted(rome, mozart, lambda lam, _: tl.SubsetTree(lam))]
-    return sheet(
-        ("Two questions", [drawn(tree) for tree in (rome, mozart)]),
-        (f"The {len(shared)} fragments that they share", [drawn(tree) for tree in shared]),
-        width=720,
-    )
+    return draw(shared_fragments(rome, mozart), caption=False)
 
 
 SUMS = (
@@ -260,10 +190,12 @@ def tasks() -> str:
     lines, top = [], MARGIN + 40
     for (verb, thing, part, result), x in zip(examples, COLUMNS, strict=True):
         heading = f'<tspan font-size="17" font-weight="bold" fill="{BLUE}">{verb}</tspan>\u2002{thing}'
-        lines.append(f'<text x="{x:g}" y="{MARGIN + 14:g}" font-size="14" fill="{GRAY}">{heading}</text>')
+        lines.append(
+            f'<text x="{x:g}" y="{MARGIN + 14:g}" font-size="14" text-anchor="start" fill="{GRAY}">{heading}</text>'
+        )
         lines += part.placed(x, top)
         lines.append(text(x, top + high + 22, result, HEADING, INK, "start"))
-    return document(lines, PANELS, top + high + 22 + MARGIN)
+    return svg_document(PANELS, top + high + 22 + MARGIN, "Find, compare, learn", lines)
 
 
 def listings(first: str, second: str) -> tuple[Part, float]:
@@ -284,7 +216,7 @@ def listings(first: str, second: str) -> tuple[Part, float]:
             if number in marked:
                 lines.append(f'<rect x="1" y="{base:.1f}" width="{wide - 2:g}" height="{line:g}" fill="#c9ead1"/>')
             shown = escaped(row).replace(" ", "\u00a0")
-            style = 'font-size="11.5" font-family="Menlo, Consolas, DejaVu Sans Mono, monospace"'
+            style = 'font-size="11.5" text-anchor="start" font-family="Menlo, Consolas, DejaVu Sans Mono, monospace"'
             lines.append(f'<text x="8" y="{base + 11.5:.1f}" {style} fill="{INK}">{shown}</text>')
         y += line * len(rows) + 18
     return Part("".join(lines), wide, y - 8), family.members[1].similarity

@@ -72,32 +72,59 @@ def _elements(root: Any) -> Iterator[tuple[Any, Style]]:
         element, outer = stack.pop()
         element.tag = element.tag.rpartition("}")[2]
         style = {**outer, **{name: element.attrib[name] for name in _INHERITED if name in element.attrib}}
+        if element.tag == "svg":
+            style["place"] = _inner_place(element, outer.get("place", "0 0 1"))
         if element.tag in ("svg", "g"):
             stack.extend((child, style) for child in reversed(element))
         elif element.tag != "title":
             yield element, style
 
 
-def _look(style: Style) -> dict[str, Any]:
-    width = float(style["stroke-width"]) * 72 / _PIXELS
-    look = {"facecolor": style["fill"], "edgecolor": style["stroke"], "linewidth": width, "capstyle": "round"}
+def _inner_place(element: Any, outer: str) -> str:
+    """Return the origin and scale of the content of an svg element, from those around it, as a text."""
+    x, y, scale = map(float, outer.split())
+    given = {name: float(element.attrib.get(name, 0)) for name in ("x", "y", "width")}
+    view = float(element.attrib.get("viewBox", f"0 0 {given['width']} 0").split()[2])
+    return f"{x + scale * given['x']} {y + scale * given['y']} {scale * given['width'] / view}"
+
+
+def _points(length: str, style: Style) -> float:
+    """Return a length of the picture in points."""
+    return float(length) * float(style["place"].split()[2]) * 72 / _PIXELS
+
+
+def _look(axes: Any, style: Style, where: dict[str, Any]) -> dict[str, Any]:
+    look = {
+        "facecolor": style["fill"],
+        "edgecolor": style["stroke"],
+        "linewidth": _points(style["stroke-width"], style),
+    }
+    look |= {"capstyle": "round", "zorder": where["zorder"], "transform": _placed(axes, style)}
     if dashes := style.get("stroke-dasharray"):  # matplotlib measures dashes in line widths
         lengths = [float(length) / float(style["stroke-width"]) for length in dashes.split()]
         look |= {"linestyle": (0, lengths), "capstyle": "butt"}
     return look
 
 
+def _placed(axes: Any, style: Style) -> Any:
+    """Return the transformation from the coordinates of an inner svg element to the page."""
+    from matplotlib.transforms import Affine2D
+
+    x, y, scale = map(float, style["place"].split())
+    return Affine2D().scale(scale).translate(x, y) + axes.transData
+
+
 def _path(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
     from matplotlib.patches import PathPatch
 
-    axes.add_patch(PathPatch(_outline(element.attrib["d"]), zorder=where["zorder"], **_look(style)))
+    axes.add_patch(PathPatch(_outline(element.attrib["d"]), **_look(axes, style, where)))
 
 
 def _circle(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
     from matplotlib.patches import Circle
 
     x, y, radius = (float(element.attrib[name]) for name in ("cx", "cy", "r"))
-    axes.add_patch(Circle((x, y), radius, zorder=where["zorder"], **_look(style)))
+    axes.add_patch(Circle((x, y), radius, **_look(axes, style, where)))
 
 
 def _rect(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
@@ -106,7 +133,7 @@ def _rect(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
     x, y, width, height = (float(element.attrib[name]) for name in ("x", "y", "width", "height"))
     corner = float(element.attrib.get("rx", 0))
     box = f"round,pad=0,rounding_size={corner:g}"
-    axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=box, zorder=where["zorder"], **_look(style)))
+    axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=box, **_look(axes, style, where)))
 
 
 def _text(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
@@ -114,12 +141,12 @@ def _text(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
 
     halo = []
     if style["stroke"] != "none":
-        halo = [withStroke(linewidth=float(style["stroke-width"]) * 72 / _PIXELS, foreground=style["stroke"])]
+        halo = [withStroke(linewidth=_points(style["stroke-width"], style), foreground=style["stroke"])]
     axes.text(
         float(element.attrib["x"]),
         float(element.attrib["y"]),
         element.text or "",
-        fontsize=float(style["font-size"]) * 72 / _PIXELS,
+        fontsize=_points(style["font-size"], style),
         fontfamily=where["families"],
         color=style["fill"],
         ha=_SIDES[style.get("text-anchor", "start")],
@@ -131,6 +158,7 @@ def _text(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
         parse_math=False,
         path_effects=halo,
         zorder=where["zorder"],
+        transform=_placed(axes, style),
     )
 
 
@@ -335,24 +363,24 @@ def check_style(style: object) -> None:
 def draw(
     thing: object, *, style: str = "color", triangles: Iterable[str | int] | str | int = (), **options: Any
 ) -> Drawing:
-    """Draw a tree, a forest, a dependency parse or an edit script.
+    """Draw a tree, a forest, a dependency parse, an edit script or the fragments that two trees share.
 
     Parameters
     ----------
-    thing : Tree, str, Forest, Dependencies or EditScript
+    thing : Tree, str, Forest, Dependencies, EditScript or SharedFragments
         Structure to draw. A string is a tree in brackets. An edit script is drawn as two trees whose deleted, inserted and
-        renamed nodes are marked.
+        renamed nodes are marked. Shared fragments are drawn as small trees, below the two trees that share them.
     style : {"color", "plain"}, default "color"
         ``"color"`` draws categories in light blue boxes, with all words in a row at the bottom.
         ``"plain"`` is the usual style of linguistic papers: labels without boxes, straight black
         lines, and each node one level below its parent. Arcs of a dependency parse are then black.
-        Forests and edit scripts have only the first style.
+        Forests, edit scripts and shared fragments have only the first style.
     triangles : str, int or collection of them, default ()
         Constituents of a tree to draw as a triangle over their words: labels such as ``"NP"``, or
         numbers of nodes in pre-order, counted from 0. A constituent inside a triangle is not drawn.
         For labels that no constituent has, `TreeletWarning` is issued.
     **options
-        Other options of `tree_svg`, `forest_svg`, `dependency_svg` or `edit_svg`, depending on `thing`.
+        Other options of `tree_svg`, `forest_svg`, `dependency_svg`, `edit_svg` or `shared_svg`, depending on `thing`.
 
     Returns
     -------
@@ -371,11 +399,17 @@ def draw(
     from treelet.drawing.arcs import dependency_svg
     from treelet.drawing.svg import forest_svg, tree_svg
     from treelet.edits import EditScript
+    from treelet.fragments import SharedFragments
 
     check_style(style)
     if isinstance(thing, (Tree, str)):
         return tree_svg(thing, style=style, triangles=triangles, **options)
-    if isinstance(thing, (Forest, Dependencies, EditScript)) and triangles not in ((), [], set(), frozenset()):
+    if isinstance(thing, (Forest, Dependencies, EditScript, SharedFragments)) and triangles not in (
+        (),
+        [],
+        set(),
+        frozenset(),
+    ):
         raise ParameterError(
             f"Triangles can only be drawn in a tree. Got {article(type(thing).__name__)} instead. Remove triangles=."
         )
@@ -396,8 +430,14 @@ def draw(
                 "An edit script has no plain style. Use style='color', which is also readable in gray."
             )
         return edit_svg(thing, **options)
+    if isinstance(thing, SharedFragments):
+        from treelet.drawing.sheets import shared_svg
+
+        if style != "color":
+            raise ParameterError("Shared fragments have no plain style. Use style='color', or draw each fragment.tree.")
+        return shared_svg(thing, **options)
     raise InputTypeError(
-        "draw takes a Tree, a bracketed string, a Forest, Dependencies or an EditScript. "
+        "draw takes a Tree, a bracketed string, a Forest, Dependencies, an EditScript or SharedFragments. "
         f"Got {article(type(thing).__name__)} instead."
     )
 

@@ -8,7 +8,7 @@ from treelet.fragments.explanation import (
     TopFragments,
     WeightedFragment,
 )
-from treelet.fragments.model_fragments import explain, top_fragments
+from treelet.fragments.model_fragments import explain, node_values, top_fragments
 from treelet.fragments.occurrences import Occurrences, SharedFragment, SharedFragments, places, shared_fragments
 from treelet.kernels.fragments import Feature, FeatureSubsequence, TaggedWord, TagRun, VectorFeature, Window
 
@@ -29,6 +29,7 @@ __all__ = [
     "WeightedFragment",
     "Window",
     "explain",
+    "node_values",
     "places",
     "shared_fragments",
     "top_fragments",

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import check_integer
+from treelet.checks import check_integer, wrong
 from treelet.cuts.features import feature_words
+from treelet.errors import InputTypeError
 from treelet.formats.base import Columns
 from treelet.fragments.explanation import (
     Explanation,
@@ -39,6 +40,7 @@ from treelet.kernels.fragments import (
     window_values,
 )
 from treelet.kernels.pairwise import Matrix, Vector
+from treelet.kernels.tree import TreeKernel
 from treelet.learn.model import (
     ROOT_LARGE,
     CompressedModel,
@@ -50,7 +52,7 @@ from treelet.learn.model import (
     linear_parts,
 )
 from treelet.learn.outputs import LinearOutput, compressed_model, final_estimator, resolve_output
-from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree
+from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree, Treebank
 from treelet.structures.vectors import Vectors
 
 # --- the share of each node, word or feature of an example in a score -------------------------------------------------
@@ -189,11 +191,58 @@ def _pre_order(store: Any, root: int) -> list[int]:
 
 def _values(view: _TermExamples, row: int, nodes: NDArray[Any]) -> Matrix:
     """Return the contribution of each subtree root to the score of an example, as nodes x outputs."""
-    store, nodes = view.data.columns.store, nodes.astype(np.int32)
+    return _node_scores(view, row, _alone(view.data, nodes))
+
+
+def _alone(bank: Any, nodes: Any) -> Any:
+    """Return a bank with one example per node of the store, in which only the node itself counts."""
+    store, nodes = bank.columns.store, np.asarray(nodes, np.int32)
     below = _core.NodeWeights.count(store, nodes)
     itself = below.node == np.repeat(nodes, np.diff(below.start))
-    alone = _core.NodeWeights.of(below.start, below.node, itself.astype(float))
-    return _node_scores(view, row, type(view.data)._of(Columns(store, nodes), None, alone))
+    return type(bank)._of(
+        Columns(store, nodes), None, _core.NodeWeights.of(below.start, below.node, itself.astype(float))
+    )
+
+
+def node_values(a: object, b: object, kernel: TreeKernel) -> Matrix:
+    """Return the table of a tree kernel: the value of every pair of nodes.
+
+    The value of two nodes is the contribution of all fragments that occur at both. Collins & Duffy (2001) write it as
+    C(n1, n2), and Moschitti (2006) as Δ(n1, n2). The sum of the table is the kernel value.
+
+    Parameters
+    ----------
+    a, b : Tree, str, ...
+        Two trees, in any form that a Treebank accepts.
+    kernel : Subtree, SubsetTree or PartialTree
+        Kernel that defines the fragments.
+
+    Returns
+    -------
+    ndarray of shape (nodes of a, nodes of b)
+        Nodes are in pre-order, including words.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree
+    >>> from treelet.fragments import node_values
+    >>> table = node_values("(NP (D the) (N apple))", "(NP (D the) (N pear))", SubsetTree(lam=1))
+    >>> table  # rows: NP, D, the, N, apple; columns: NP, D, the, N, pear
+    array([[2., 0., 0., 0., 0.],
+           [0., 1., 0., 0., 0.],
+           [0., 0., 0., 0., 0.],
+           [0., 0., 0., 0., 0.],
+           [0., 0., 0., 0., 0.]])
+    >>> float(table.sum()), float(SubsetTree(lam=1)(["(NP (D the) (N apple))"], ["(NP (D the) (N pear))"])[0, 0])
+    (3.0, 3.0)
+    """
+    if not isinstance(kernel, TreeKernel):
+        raise InputTypeError(str(wrong("kernel", "a Subtree, SubsetTree or PartialTree", kernel, of="node_values")))
+    bank = Treebank([a, b])
+    rows, columns = (
+        _alone(bank, [] if root < 0 else _pre_order(bank.columns.store, root)) for root in bank.columns.roots.tolist()
+    )
+    return kernel(rows, columns)
 
 
 def _node_scores(view: _TermExamples, row: int, parts: Any) -> Matrix:

@@ -249,11 +249,15 @@ class SharedFragments(Tabled, list[SharedFragment]):
     complete : bool
         True if the list contains all shared fragments. The contributions then add up to the kernel
         value.
+    examples : tuple
+        The two examples, as the kernel takes them: trees, for example.
     """
 
-    def __init__(self, fragments: Iterable[SharedFragment] = (), complete: bool = True) -> None:
+    def __init__(
+        self, fragments: Iterable[SharedFragment] = (), complete: bool = True, examples: tuple[Any, ...] = ()
+    ) -> None:
         super().__init__(fragments)
-        self.complete = complete
+        self.complete, self.examples = complete, examples
 
     def total(self) -> float:
         """Return the sum of the contributions."""
@@ -265,7 +269,7 @@ class SharedFragments(Tabled, list[SharedFragment]):
         return "\n".join(f"{value:<{width}}  {fragment.tree}" for value, fragment in zip(values, self, strict=True))
 
 
-def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -> SharedFragments:
+def shared_fragments(a: object, b: object, kernel: Kernel | None = None, limit: int = 2_000) -> SharedFragments:
     """List the fragments that two examples share, by their contributions to the kernel value.
 
     Parameters
@@ -273,8 +277,9 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     a, b : Tree, str, Forest, ...
         Two trees, forests, tagged sequences, sequences of features or dependency parses, in any form
         that the kernel accepts.
-    kernel : Subtree, SubsetTree, PartialTree, ForestKernel, Tagging, Subsequence or Locality
-        Kernel that defines the fragments and their contributions, normalized or not.
+    kernel : Subtree, SubsetTree, PartialTree, ForestKernel, Tagging, Subsequence or Locality, optional
+        Kernel that defines the fragments and their contributions, normalized or not. Default:
+        ``SubsetTree()``, for trees.
     limit : int, default 2000
         Maximal number of fragments, at least 1. There can be exponentially many.
 
@@ -291,6 +296,8 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
 
     With ``SubsetTree(leaves=True)``, fragments with and without expanded words are distinguished. An
     expanded word has the child "\u2022", as in ``(N (apple \u2022))``.
+
+    `treelet.draw` draws both trees and the fragments that they share.
 
     Examples
     --------
@@ -309,6 +316,7 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     (True, 1.25)
     """
     check_integer("limit", limit, of="shared_fragments")
+    kernel = SubsetTree() if kernel is None else kernel
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
     _check_fragments(inner, "shared_fragments")
     bank = inner.coerce([a, b])
@@ -327,6 +335,7 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
             for tree, value, sums in result.fragments
         ),
         result.complete,
+        tuple(bank),
     )
 
 

@@ -1,0 +1,140 @@
+"""Sheets: several drawings in one picture, in groups with headings. Shared fragments are drawn in this way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from treelet.checks import article, check_integer, plural
+from treelet.drawing.drawing import Drawing
+from treelet.drawing.leaves import excerpt
+from treelet.drawing.svg import escaped, forest_svg, svg_document, tree_svg, width_of
+from treelet.errors import InputTypeError
+from treelet.fragments.occurrences import SharedFragment, SharedFragments
+from treelet.printable import readable_number
+from treelet.structures import Forest, Tree
+
+_WIDTH, _MARGIN, _GAP = 720.0, 12.0, 10.0
+_CAPTION, _HEADING = 12.0, 14.0  # font sizes
+_BELOW = 14.0  # empty space below a drawing
+_INK, _GRAY = "#1b1b1b", "#667077"
+
+
+class _Panel(NamedTuple):
+    """A drawing on a sheet, with a caption below."""
+
+    svg: str
+    width: float
+    height: float
+    caption: str = ""
+
+    @staticmethod
+    def of(drawing: Drawing, caption: str = "", scale: float = 0.75, below: float = _BELOW) -> _Panel:
+        """Return a reduced drawing, without the empty space below it."""
+        inside = str(drawing).partition("\n")[2].rpartition("</svg>")[0].strip()
+        height = drawing.height - below
+        view = f'viewBox="0 0 {drawing.width:.0f} {height:.0f}" text-anchor="middle"'
+        size = f'width="{scale * drawing.width:.1f}" height="{scale * height:.1f}"'
+        return _Panel(f"<svg {size} {view}>\n{inside}\n</svg>", scale * drawing.width, scale * height, caption)
+
+    @property
+    def box(self) -> tuple[float, float]:
+        """The width and height, including the caption."""
+        return max(self.width, width_of(self.caption, _CAPTION)), self.height + (_CAPTION + 8 if self.caption else 0)
+
+    def placed(self, x: float, y: float) -> Iterator[str]:
+        wide = self.box[0]
+        inside = f'width="{self.width:.0f}" height="{self.height:.0f}"'
+        yield f'<svg x="{x + (wide - self.width) / 2:.1f}" y="{y:.1f}" {inside}>{self.svg}</svg>'
+        if self.caption:
+            yield _text(x + wide / 2, y + self.height + _CAPTION + 1, self.caption, _CAPTION, _GRAY)
+
+
+def _text(x: float, y: float, words: str, size: float = 13.0, color: str = _INK, anchor: str = "middle") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{color}" text-anchor="{anchor}">'
+        f"{escaped(words)}</text>"
+    )
+
+
+def _sheet(*groups: tuple[str, list[_Panel]], width: float = _WIDTH) -> Drawing:
+    """Stack groups vertically. Each group has a heading and rows of panels. A wide panel makes the sheet wider."""
+    width = max([width, *(panel.box[0] + 2 * _MARGIN for _, panels in groups for panel in panels)])
+    lines: list[str] = []
+    y = _MARGIN
+    for heading, panels in groups:
+        lines.append(_text(_MARGIN, y + _HEADING, heading, _HEADING, _INK, "start"))
+        y += _HEADING + 12
+        x, below = _MARGIN, y
+        for panel in panels:
+            wide, high = panel.box
+            if x > _MARGIN and x + wide > width - _MARGIN:
+                x, y = _MARGIN, below + _GAP
+            lines += panel.placed(x, y)
+            x, below = x + wide + _GAP, max(below, y + high)
+        y = below + _GAP + 4
+    return Drawing(svg_document(width, y, ". ".join(heading for heading, _ in groups), lines))
+
+
+def shared_svg(shared: SharedFragments, *, caption: bool = True, limit: int = 24) -> Drawing:
+    """Draw two trees or forests, and below them the fragments that they share.
+
+    A dashed box is a category that a fragment does not expand. Words have no box. Only the upper part of a large tree is drawn.
+
+    Parameters
+    ----------
+    shared : SharedFragments
+        Result of `treelet.shared_fragments` for trees or forests.
+    caption : bool, default True
+        Show the contribution of each fragment to the kernel value. If a fragment occurs more than once in a tree, its
+        counts are shown, too.
+    limit : int, default 24
+        Maximum number of fragments, at least 1. Those with the largest contributions are drawn.
+
+    Returns
+    -------
+    Drawing
+        An SVG document as a string. Its `save` method also writes PNG and PDF.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> from treelet.drawing import shared_svg
+    >>> svg = shared_svg(tl.shared_fragments("(NP (D the) (N apple))", "(NP (D the) (N pear))"))
+    >>> "3 shared fragments" in svg, svg.count(">0.4</text>"), svg.count(">0.16</text>")
+    (True, 2, 1)
+    """
+    if not isinstance(shared, SharedFragments):
+        raise InputTypeError(f"shared_svg draws SharedFragments. Got {article(type(shared).__name__)} instead.")
+    check_integer("limit", limit, of="shared_svg")
+    examples = [example for example in shared.examples if example is not None]
+    for thing in (*examples, *(fragment.tree for fragment in shared)):
+        if not isinstance(thing, Tree | Forest):
+            raise InputTypeError(
+                f"Only fragments of trees and forests can be drawn. Got {article(type(thing).__name__)} instead. "
+                "Print the fragments."
+            )
+    drawn = shared[:limit]
+    heading = plural(len(shared), "shared fragment")
+    if not shared.complete:
+        heading = f"The {len(drawn)} largest shared fragments"
+    elif len(drawn) < len(shared):
+        heading = f"The {len(drawn)} largest of {heading}"
+    if caption and shared:
+        heading += ", with their contributions to the kernel value"
+    kinds = "Two forests" if any(isinstance(example, Forest) for example in examples) else "Two trees"
+    panels = [_whole(fragment.tree, _caption(fragment) if caption else "") for fragment in drawn]
+    return _sheet(*([(kinds, list(map(_whole, examples)))] if examples else []), (heading, panels))
+
+
+def _whole(thing: Tree | Forest, caption: str = "") -> _Panel:
+    if isinstance(thing, Forest):
+        return _Panel.of(forest_svg(thing, caption=False), caption)
+    small, note = excerpt(thing)
+    return _Panel.of(tree_svg(small), "; ".join(filter(None, [caption, note])))
+
+
+def _caption(fragment: SharedFragment) -> str:
+    times = " × ".join(map(readable_number, fragment.counts))
+    value = readable_number(fragment.contribution)
+    return value if times == "1 × 1" else f"{value} ({times} times)"
