@@ -29,9 +29,12 @@ WAS = "(SBARQ (WHNP (WP Who)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?
 NOW = "(SBARQ (WHADVP (WRB When)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
 CAT = "(S (NP (D the) (N cat)) (VP (V sat) (PP (P on) (NP (D the) (N mat)))))"
 DOG = "(S (NP (D the) (ADJ old) (N dog)) (VP (V sat) (NP (D the) (N mat))))"
+CHASED = "(S (NP (D the) (N cat)) (VP (V chased) (NP (D the) (N dog))))"
+CHASING = "(S (NP (D the) (N dog)) (VP (V chased) (NP (D a) (N cat))))"
 DESKTOP, PHONE = (1280, 900), (375, 1040)
 VIEWS: dict[str, tuple[str, dict[str, str], str]] = {
     "trees": ("trees", {"highlight": "(PP (IN with) NP)"}, ".treelet-fragment"),
+    "table": ("trees", {"show": "table", "step": "9", "a": CHASED, "b": CHASING}, ".steps .value"),
     "edits": ("trees", {"show": "edits", "a": CAT, "b": DOG}, ".treelet-operation"),
     "sentence": ("sentence", {"highlight": "(PP PP (PP TO NP))"}, ".treelet-fragment"),
     "forest": ("sentence", {"show": "forest"}, ".stage.wide .treelet-best"),
@@ -73,8 +76,10 @@ def shoot(browser: Any, address: str, view: str, scheme: str, size: tuple[int, i
     page = context.new_page()
     page.goto(f"{address}#{home}?{urlencode({f'{home}.{name}': text for name, text in fields.items()})}")
     page.wait_for_selector(there)
+    if view == "table" and size == PHONE:  # the trees stay in sight
+        page.locator(there).last.scroll_into_view_if_needed()
     page.wait_for_timeout(400)
-    save(page.screenshot(), file)
+    save(page.screenshot(full_page=home == "trees" and size == DESKTOP), file)
     context.close()
 
 

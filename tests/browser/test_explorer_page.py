@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -20,6 +22,7 @@ pytest.importorskip("uvicorn", reason="needs treelet[web]")
 from treelet.cli.explore import _embedded
 from treelet.explorer import Parsing, Workspace, app
 from treelet.explorer.workspace import ModelView
+from treelet.fragments import node_values
 
 HOSTILE = "<img/src=x/onerror=window.hurt=1>"
 A = "(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))"
@@ -87,9 +90,9 @@ FOLLOWS = """async (values) => {
 
 
 def test_the_number_and_the_colors_follow_the_slider(page: Any, explorer: str, record_property: Any) -> None:
-    page.goto(f"{explorer}#trees")
+    page.goto(explorer + "#trees?" + urlencode({"trees.a": A, "trees.b": B}))
     page.wait_for_selector(".treelet-heat")
-    assert value(page) == "7.351"
+    assert value(page) == f"{float(tl.SubsetTree()([A], [B])[0, 0]):#.4g}"
     took = page.evaluate(FOLLOWS, [0.3, 0.5, 0.7, 0.9, 0.6, 0.35])
     record_property("milliseconds", took)
     assert sorted(took)[len(took) // 2] < 3000
@@ -243,6 +246,199 @@ def test_the_switch_shows_edits_and_is_kept_in_the_link(page: Any, explorer: str
     assert errors == []
 
 
+def opened(page: Any, explorer: str, **fields: str) -> list[str]:
+    """Open the table of two trees. Returns a list that collects the errors of the page."""
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    given = {"show": "table", "a": A, "b": B, **fields}
+    page.goto(explorer + "#trees?" + urlencode({f"trees.{name}": text for name, text in given.items()}))
+    page.wait_for_selector(".steps tbody td")
+    return errors
+
+
+CELLS = "() => [...document.querySelectorAll('.steps tbody tr')].map((row) => [...row.querySelectorAll('td')].map((one) => one.textContent))"
+LIT = "() => [...document.querySelectorAll('.stage')].map((stage) => [...stage.querySelectorAll('g.treelet-lit')].map((one) => +one.dataset.number))"
+SELECTED = "() => [...document.querySelectorAll('.stage .treelet-selected')].map((one) => +one.dataset.number)"
+
+
+def in_post_order(tree: str) -> list[int]:
+    """The numbers, in pre-order, of the nodes with children, each after its children."""
+    order: list[int] = []
+    count = 0
+
+    def visit(node: tl.Tree) -> None:
+        nonlocal count
+        number, count = count, count + 1
+        for child in node:
+            visit(child)
+        if node.children:
+            order.append(number)
+
+    visit(tl.Tree.parse(tree))
+    return order
+
+
+def cell(page: Any, a: int, b: int, first: str = A, second: str = B) -> Any:
+    """The cell of two nodes, given by their numbers in pre-order."""
+    row, column = in_post_order(first).index(a), in_post_order(second).index(b)
+    return page.locator(".steps tbody tr").nth(row).locator("td").nth(column)
+
+
+def test_the_table_is_that_of_the_library_and_is_filled_in_step_by_step(page: Any, explorer: str) -> None:
+    errors = opened(page, explorer)
+    values = node_values(A, B, tl.SubsetTree(lam=0.4))
+    wanted = [[f"{values[a, b]:.4g}" for b in in_post_order(B)] for a in in_post_order(A)]
+    assert page.evaluate(CELLS) == wanted
+    assert value(page) == f"{float(tl.SubsetTree()([A], [B])[0, 0]):#.4g}"
+    assert page.inner_text(".sum").startswith("The sum of all cells is the kernel value")
+    page.get_by_label("Empty table").click()
+    assert {text for row in page.evaluate(CELLS) for text in row} == {""}
+    forward = page.get_by_label("One step forward")
+    forward.click()
+    zeros = [[text if text == "0" else "" for text in row] for row in wanted]
+    assert page.evaluate(CELLS) == zeros
+    assert (
+        page.inner_text(".formula") == f"{sum(row.count('0') for row in wanted)} cells with different productions: 0."
+    )
+    seen: list[int] = []
+    for _ in range(sum(text != "0" for row in wanted for text in row)):
+        forward.click()
+        shown = page.evaluate(CELLS)
+        seen.append(sum(text not in ("", "0") for row in shown for text in row))
+        text = page.inner_text(".formula")
+        *_, numbers, result = text.partition(": ")[0].split(" = ")
+        product = math.prod(float(eval(factor)) for factor in numbers.replace("λ", "0.4").split(" · "))
+        assert product == pytest.approx(float(result), rel=1e-3), text
+    assert seen == list(range(1, len(seen) + 1))
+    assert page.evaluate(CELLS) == wanted
+    page.get_by_label("One step back").click()
+    assert sum(text == "" for row in page.evaluate(CELLS) for text in row) == 1
+    page.wait_for_function("() => /trees.step=\\d+/.test(location.hash)")
+    page.reload()
+    page.wait_for_selector(".steps tbody td")
+    page.wait_for_function("() => document.querySelector('.sum').textContent.startsWith('Sum of the cells so far')")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => document.querySelector('.sum').textContent.startsWith('The sum of all cells')")
+    page.get_by_role("button", name="Play").wait_for()  # it has stopped by itself
+    assert page.evaluate(CELLS) == wanted
+    assert errors == []
+
+
+def test_a_cell_highlights_both_nodes_and_shows_the_product(page: Any, explorer: str) -> None:
+    errors = opened(page, explorer)
+    cell(page, 1, 9).hover()  # the first NP of A, and the second NP of B
+    assert page.evaluate(SELECTED) == [1, 9]
+    assert page.evaluate(LIT) == [[1, 2, 4], [9, 10, 12]]
+    assert (
+        page.inner_text(".formula")
+        == "C(NP, NP) = λ · (1 + C(D, D)) · (1 + C(N, N)) = 0.4 · (1 + 0) · (1 + 0.4) = 0.56"
+    )
+    assert page.locator(".steps .used").all_inner_texts() == ["0", "0.4"]
+    cell(page, 0, 6).hover()
+    assert page.inner_text(".formula") == "C(S, VP) = 0: the productions S → NP VP and VP → V NP differ."
+    page.mouse.move(5, 5)
+    assert page.evaluate(SELECTED) == [0, 0]  # the last step
+    cell(page, 2, 2).focus()
+    assert page.inner_text(".formula") == "C(D, D) = λ = 0.4: both productions are D → the, and all children are words."
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(SELECTED) == [4, 4]
+    page.locator(".stage").first.locator("g[data-number='9']").hover()
+    assert page.locator(".steps .touched").all_inner_texts() == ["NP → D N"]
+    assert errors == []
+
+
+def test_a_tap_on_a_phone_highlights_both_nodes(browser: Any, explorer: str) -> None:
+    context = browser.new_context(viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    try:
+        errors = opened(page, explorer)
+        cell(page, 1, 1).tap()
+        assert page.evaluate(SELECTED) == [1, 1]
+        assert page.inner_text(".formula").startswith("C(NP, NP) = λ · (1 + C(D, D))")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        for selector in (".formula", ".stage >> nth=0", ".stage >> nth=1"):  # trees and product stay in sight
+            box = page.locator(selector).bounding_box()
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= 800
+        assert errors == []
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("name", ["st", "pt"])
+def test_the_other_kernels_have_tables_too(page: Any, explorer: str, name: str) -> None:
+    errors = opened(page, explorer, kernel=name)
+    kernel = {"st": tl.Subtree(lam=0.4), "pt": tl.PartialTree(lam=0.4, mu=0.4)}[name]
+    assert value(page) == f"{float(kernel([A], [B])[0, 0]):#.4g}"
+    size = sum(1 for node in tl.Tree.parse(A).nodes() if node.children or name == "pt")
+    assert [len(row) for row in page.evaluate(CELLS)] == [size] * size
+    text = page.inner_text(".formula")
+    start = "Δ(S, S) = μ · (λ² + S)" if name == "pt" else "C(N, N) = λ = 0.4"
+    assert text.startswith(start), text
+    if name == "st":
+        page.locator(".brackets").nth(1).fill(A)
+        page.wait_for_function("text => document.querySelector('.formula').textContent.startsWith(text)", arg="C(S, S) = λ · C(NP, NP) · C(VP, VP) = 0.4 · 0.064 · ")  # fmt: skip
+    assert errors == []
+
+
+def test_a_table_that_is_too_large_is_refused(page: Any, explorer: str) -> None:
+    given = {"trees.show": "table", "trees.a": f"(A {'x ' * 60})", "trees.b": f"(A {'x ' * 60})"}
+    page.goto(explorer + "#trees?" + urlencode(given))
+    page.wait_for_selector("main > section > .error:not([hidden])")
+    assert "61 × 61 pairs of nodes" in page.inner_text("main > section > .error")
+
+
+@pytest.mark.parametrize("show", ["fragments", "table", "edits"])
+def test_the_picture_is_saved_as_svg(page: Any, explorer: str, tmp_path: Path, show: str) -> None:
+    page.goto(explorer + "#trees?" + urlencode({"trees.show": show, "trees.a": A, "trees.b": B}))
+    page.wait_for_selector(".stage .treelet-node")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save picture").click()
+    download.value.save_as(tmp_path / "picture.svg")
+    assert download.value.suggested_filename == f"treelet-{show}.svg"
+    shared = tl.shared_fragments(A, B, tl.SubsetTree(lam=0.4), 40)
+    drawing = tl.draw(tl.edit_script(A, B)) if show == "edits" else tl.draw(shared, table=show == "table")
+    assert (tmp_path / "picture.svg").read_text(encoding="utf-8") == drawing
+    page.locator(".brackets").first.fill("(S")
+    page.wait_for_selector(".view.stale")
+    page.get_by_role("button", name="Save picture").click()
+    page.wait_for_selector("main > section > .error:not([hidden])")
+
+
+def test_shared_fragments_are_small_trees(page: Any, explorer: str) -> None:
+    page.goto(explorer + "#trees?" + urlencode({"trees.a": A, "trees.b": B}))
+    page.wait_for_selector(".treelet-cards")
+    card = page.locator(".treelet-fragment", has_text="(NP (D the) N)").first
+    assert card.locator("svg text").all_text_contents() == ["NP", "D", "the", "N"]
+    assert card.locator("g.treelet-open text").all_text_contents() == ["N"]
+    assert card.inner_text().split("\n")[0].startswith("0.")
+    page.goto("about:blank")
+    wide = f"(A {' '.join('(B b)' for _ in range(30))})"  # too large to draw: the text is shown
+    page.goto(explorer + "#trees?" + urlencode({"trees.a": wide, "trees.b": wide, "trees.kernel": "st"}))
+    page.wait_for_selector(".treelet-fragment")
+    assert page.locator(".treelet-fragment code:visible", has_text="(A (B b)").count() == 1
+
+
+def test_examples_are_taken_from_the_treebank(page: Any) -> None:
+    trees = tl.Treebank([f"(S (NP (D the) (N {n})) (VP (V {v}) (NP (D a) (N {m}))))" for n, v, m in zip("abcd", "efgh", "ijkl", strict=True)])  # fmt: skip
+    parsing = Parsing("mine.mrg", lambda: tl.PCFG.from_treebank(trees), trees=trees)
+    with served(Workspace(parsing)) as address:
+        page.goto(address)
+        page.wait_for_selector(".treelet-fragment")
+        assert page.locator(".brackets").first.input_value() == str(trees[0])
+        names = page.locator(".example-list .plain").all_inner_texts()
+        assert names == ["the a e a i / the b f a j", "the c g a k / the d h a l"]
+        page.locator(".example-list .plain").nth(1).click()
+        page.wait_for_function("tree => document.querySelector('.brackets').value === tree", arg=str(trees[2]))
+        page.click("[data-view=sentence]")
+        page.wait_for_selector(".parse .pick")
+        assert page.input_value("#sentence") == "the a e a i"
+        assert not page.locator(".warning").is_visible()
+        assert page.locator(".example-list .plain").all_inner_texts() == [" ".join(tree.words()) for tree in trees]
+        page.goto("about:blank")
+
+
 def test_edits_that_are_too_expensive_are_refused(page: Any, explorer: str) -> None:
     page.goto(
         explorer
@@ -283,6 +479,9 @@ def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
     page.goto(explorer + "#trees?" + urlencode({"trees.show": "edits", "trees.a": hurt, "trees.b": "(S (NP x))"}))
     page.wait_for_selector(".treelet-operation")
     assert HOSTILE in page.inner_text(".treelet-fragments")
+    page.goto(explorer + "#trees?" + urlencode({"trees.show": "table", "trees.a": hurt, "trees.b": hurt}))
+    page.wait_for_selector(".steps tbody td")
+    assert HOSTILE in page.inner_text(".steps")
     page.goto(explorer + f"#sentence?sentence.words={quote('show me ' + HOSTILE)}")
     page.wait_for_selector(".parse .pick")
     page.goto(explorer + "#model?" + urlencode({"model.tree": hurt, "model.baseline": hurt}))
@@ -308,6 +507,8 @@ def test_hostile_names_and_links_stay_text(page: Any) -> None:
         {"model.output": "__proto__", "model.tree": HOSTILE, "model.baseline": "("},
         {"trees.kernel": "constructor", "trees.lam": "x", "trees.highlight": HOSTILE, "trees.depth": "-1"},
         {"trees.show": "__proto__", "trees.a": A, "trees.b": B},
+        {"trees.show": "table", "trees.step": "-1e9", "trees.a": A, "trees.b": B},
+        {"trees.show": "table", "trees.step": HOSTILE, "trees.kernel": "__proto__"},
         {"trees.__proto__": "x", "__proto__.a": "x", "trees.a": "\0", "constructor.name": "x"},
         {"sentence.show": HOSTILE, "sentence.a": "1e9", "sentence.b": "-1", "sentence.k": "NaN"},
         {"sentence.words": "who saw it", "sentence.k": "9" * 400, "sentence.prune": "Infinity"},

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import treelet as tl
 from conftest import ROOT, trials
 from treelet.drawing import shared_svg
-from treelet.errors import InputTypeError, ParameterError
+from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.fragments import SharedFragments
 from treelet.printable import readable_number
 from treelet.testing import trees
@@ -79,6 +79,25 @@ def test_forests_are_drawn_too() -> None:
     svg = tl.draw(tl.shared_fragments(forest, forest, tl.ForestKernel(1)))
     assert "Two forests" in texts(svg)
     assert "0.49 (0.7 × 0.7 times)" in texts(svg)
+
+
+def test_the_table_has_every_pair_of_nodes_and_its_sum() -> None:
+    shared = tl.shared_fragments("(NP (D the) (N apple))", "(NP (D the) (N pear))", tl.SubsetTree(1))
+    shown = texts(tl.draw(shared, table=True))
+    assert shown[shown.index("C(n1, n2), from the bottom up. The sum is 3") + 1 :] == [
+        *("D → the", "N → apple", "NP → D N"),
+        *("D → the", "N → pear", "NP → D N"),
+        *("1", "0", "0"),
+        *("0", "0", "0"),
+        *("0", "0", "2"),
+    ]
+    words = texts(tl.draw(tl.shared_fragments("(D the)", "(D the)", tl.PartialTree(1, 1)), table=True))
+    assert words[-8:] == ["the", "D → the", "the", "D → the", "1", "0", "0", "2"]
+    with pytest.raises(InputTypeError, match="A table needs two trees"):
+        tl.draw(tl.shared_fragments(A, B, tl.SubsetTree().normalized()), table=True)
+    large = f"(A {'(B b) ' * 60})"
+    with pytest.raises(TreeError, match="61 x 61 cells, but the limit is 2,500"):
+        tl.draw(tl.shared_fragments(large, large, limit=5), table=True)
 
 
 def test_it_is_saved_like_other_drawings(tmp_path: Path) -> None:

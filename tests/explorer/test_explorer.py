@@ -114,6 +114,49 @@ def test_compare_honours_every_parameter() -> None:
     assert answer("compare", a=A, b=B, kernel="sst", leaves=True)["kernel"] == "SubsetTree(lam=0.4, leaves=True)"
 
 
+@settings(max_examples=40)
+@given(trees(), trees(), st.sampled_from(["st", "sst", "pt"]), st.sampled_from([0.1, 0.5, 1.0]))
+def test_the_sum_of_the_table_is_the_kernel_value(a: tl.Tree, b: tl.Tree, name: str, lam: float) -> None:
+    kernel = {"st": tl.Subtree, "sst": tl.SubsetTree, "pt": tl.PartialTree}[name](lam=lam)
+    found = answer("table", a=str(a), b=str(b), kernel=name, lam=lam)
+    value = float(kernel([a], [b])[0, 0])
+    assert found["value"] == pytest.approx(value)
+    assert math.fsum(map(math.fsum, found["cells"])) == pytest.approx(value)
+    assert found["parameters"]["lam"] == lam
+    assert [len(found["cells"]), len(found["cells"][0])] == [len(tree["labels"]) for tree in found["trees"]]
+
+
+def test_a_large_table_is_refused_with_its_size() -> None:
+    error = refused("table", a=f"(A {'x ' * 70})", b=f"(A {'x ' * 40})")
+    assert (error.field, str(error)) == (
+        "table",
+        "The table of these trees has 71 × 41 pairs of nodes, including words. The limit of this page is 2,500 pairs. "
+        "Enter smaller trees, or use treelet.fragments.node_values in Python.",
+    )
+    assert len(answer("table", a=f"(A {'x ' * 49})", b=f"(A {'x ' * 49})")["cells"]) == 50
+
+
+def test_a_saved_picture_is_that_of_draw() -> None:
+    shared = tl.shared_fragments(A, B, tl.PartialTree(lam=0.3, mu=0.2).normalized(), 40)
+    fields = {"a": A, "b": B, "kernel": "pt", "lam": 0.3, "mu": 0.2}
+    assert answer("save", **fields, normalized=True)["svg"] == tl.draw(shared)
+    table = tl.draw(tl.shared_fragments(A, B, tl.PartialTree(lam=0.3, mu=0.2), 40), table=True)
+    assert answer("save", **fields, normalized=True, show="table")["svg"] == table
+    assert answer("save", a=A, b=B, show="edits")["svg"] == tl.draw(tl.edit_script(A, B))
+    assert refused("save", a=A, b="(S", show="table").field == "b"
+    with pytest.raises(tl.TreeletError, match="The table has"):
+        answer("save", a=f"(A {'(x y) ' * 70})", b=f"(A {'(x y) ' * 70})", show="table")
+    large = f"(A {'x ' * 4000})"
+    assert "limit of this page" in str(refused("save", a=large, b=large, show="edits"))
+
+
+def test_small_fragments_are_drawn_and_large_ones_are_written() -> None:
+    wide = f"(A {' '.join('(B b)' for _ in range(20))})"
+    drawn = {one["text"]: one["picture"] for one in answer("compare", a=wide, b=wide, kernel="st")["fragments"]}
+    assert drawn["(B b)"] == picture("(B b)")
+    assert drawn[wide] is None
+
+
 def test_the_curve_is_the_value_at_each_decay() -> None:
     found = answer("curve", a=A, b=B, kernel="pt", mu=0.3)
     assert found["lam"][0] < 0.05
@@ -472,6 +515,36 @@ def test_the_desk_says_what_there_is(workspace: Workspace, models: list[Any]) ->
     assert 1 < len(shown["trees"]) == len({" ".join(tl.Tree.parse(tree).words()) for tree in shown["trees"]})
 
 
+def test_examples_come_from_the_treebank_the_data_or_the_model(workspace: Workspace, models: list[Any]) -> None:
+    assert answer("about", workspace)["examples"] == {"trees": None, "sentences": None}  # the page has its own
+    bank = tl.datasets.flights(60)
+    grammar = tl.PCFG.from_treebank(bank)
+    sentences = {" ".join(tree.words()) for tree in bank}
+    shown = answer("about", Workspace(Parsing("mine", lambda: grammar, trees=bank)))["examples"]
+    assert 3 <= len(shown["sentences"]) == len(set(shown["sentences"]))
+    assert set(shown["sentences"]) <= sentences
+    assert len(shown["trees"]) == 4
+    for pair in shown["trees"]:
+        a, b = pair["fields"]["a"], pair["fields"]["b"]
+        assert a != b
+        assert {a, b} <= {str(tree) for tree in bank}
+        assert float(tl.SubsetTree().normalized()([a], [b])[0, 0]) > 0.3  # similar trees
+    # A grammar without trees generates its examples, so all words are known.
+    generated = answer("about", Workspace(Parsing("mine", lambda: grammar)))["examples"]
+    assert generated["trees"] is None
+    assert generated["sentences"]
+    assert [grammar.unknown_words(words.split()) for words in generated["sentences"]] == [[]] * len(
+        generated["sentences"]
+    )
+    endless = tl.PCFG.from_rules([("S", tuple("S" * 2), 0.1), ("S", ("a",) * 30, 0.9)], start="S")
+    assert answer("about", Workspace(Parsing("long", lambda: endless)))["examples"]["sentences"] == []
+    support = answer("about", Workspace(workspace.parsing, ModelView(models[0], "m.treelet")))["examples"]
+    assert {text for pair in support["trees"] for text in pair["fields"].values()} <= set(TREES)
+    data = answer("about", Workspace(workspace.parsing, ModelView(models[0], "m"), tl.Treebank(TREES), LABELS))
+    assert {text for pair in data["examples"]["trees"] for text in pair["fields"].values()} <= set(TREES)
+    assert data["examples"]["sentences"] is None
+
+
 def test_the_desk_is_laid_from_files(tmp_path: Path, models: list[Any]) -> None:
     reading = Reading(None, "utf-8", "raise", {})
     tl.save(models[0], tmp_path / "m.treelet")
@@ -484,6 +557,7 @@ def test_the_desk_is_laid_from_files(tmp_path: Path, models: list[Any]) -> None:
     of_trees = _workspace(None, None, None, str(tmp_path / "train.tsv"), reading)
     assert answer("sentence", of_trees, sentence="a b")["grammar"] == "train.tsv"
     assert of_trees.parsing.grammar() == laid.parsing.grammar()
+    assert of_trees.parsing.trees == tl.Treebank(TREES)
 
 
 # --- the server -----------------------------------------------------------------------------------------------------

@@ -98,14 +98,16 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
     if grammar is None and treebank is None:
         return _embedded()
     loaded: PCFG
+    trees = None
     if grammar is not None:
         loaded = load_grammar(grammar)
     else:
         from treelet.parsing import PCFG
         from treelet.structures import read_trees
 
-        loaded = PCFG.from_treebank(read_trees(str(treebank), **reading.arguments()))
-    return Parsing(Path(str(grammar or treebank)).name, lambda: loaded)
+        trees = read_trees(str(treebank), **reading.arguments())
+        loaded = PCFG.from_treebank(trees)
+    return Parsing(Path(str(grammar or treebank)).name, lambda: loaded, trees=trees)
 
 
 def _embedded() -> Parsing:

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from treelet.checks import article, check_integer, plural
+from treelet.cuts import TreeIndex
 from treelet.drawing.drawing import Drawing
-from treelet.drawing.leaves import excerpt
-from treelet.drawing.svg import escaped, forest_svg, svg_document, tree_svg, width_of
-from treelet.errors import InputTypeError
+from treelet.drawing.leaves import excerpt, shortened
+from treelet.drawing.svg import escaped, forest_svg, svg_document, tint, tree_svg, width_of
+from treelet.errors import InputTypeError, TreeError
+from treelet.fragments import node_values
 from treelet.fragments.occurrences import SharedFragment, SharedFragments
+from treelet.kernels.tree import TreeKernel
 from treelet.printable import readable_number
 from treelet.structures import Forest, Tree
 
@@ -76,7 +79,7 @@ def _sheet(*groups: tuple[str, list[_Panel]], width: float = _WIDTH) -> Drawing:
     return Drawing(svg_document(width, y, ". ".join(heading for heading, _ in groups), lines))
 
 
-def shared_svg(shared: SharedFragments, *, caption: bool = True, limit: int = 24) -> Drawing:
+def shared_svg(shared: SharedFragments, *, caption: bool = True, limit: int = 24, table: bool = False) -> Drawing:
     """Draw two trees or forests, and below them the fragments that they share.
 
     A dashed box is a category that a fragment does not expand. Words have no box. Only the upper part of a large tree is drawn.
@@ -90,6 +93,9 @@ def shared_svg(shared: SharedFragments, *, caption: bool = True, limit: int = 24
         counts are shown, too.
     limit : int, default 24
         Maximum number of fragments, at least 1. Those with the largest contributions are drawn.
+    table : bool, default False
+        Draw the table C(n1, n2) of `treelet.fragments.node_values` instead of the fragments: one row per node of the first
+        tree and one column per node of the second tree, children before their parents.
 
     Returns
     -------
@@ -114,6 +120,8 @@ def shared_svg(shared: SharedFragments, *, caption: bool = True, limit: int = 24
                 f"Only fragments of trees and forests can be drawn. Got {article(type(thing).__name__)} instead. "
                 "Print the fragments."
             )
+    if table:
+        return _sheet(("Two trees", list(map(_whole, examples))), *_table(shared, examples))
     drawn = shared[:limit]
     heading = plural(len(shared), "shared fragment")
     if not shared.complete:
@@ -138,3 +146,59 @@ def _caption(fragment: SharedFragment) -> str:
     times = " × ".join(map(readable_number, fragment.counts))
     value = readable_number(fragment.contribution)
     return value if times == "1 × 1" else f"{value} ({times} times)"
+
+
+# --- the table of all pairs of nodes ----------------------------------------------------------------------------------
+
+_CELL, _ROW, _LABEL = 50.0, 24.0, 24  # width and height of a cell, characters of a production
+_CELLS = 2_500  # of the largest table
+
+
+def _table(shared: SharedFragments, examples: list[Tree]) -> Iterator[tuple[str, list[_Panel]]]:
+    """Yield the table of a tree kernel as a group of a sheet. Words that never have a value are left out."""
+    if not isinstance(shared.kernel, TreeKernel) or len(examples) != 2:
+        raise InputTypeError(
+            f"A table needs two trees and a Subtree, SubsetTree or PartialTree. Got {shared.kernel!r} instead."
+        )
+    values = node_values(examples[0], examples[1], shared.kernel)
+    orders = [_bottom_up(tree, words=bool(getattr(shared.kernel, "leaves", False))) for tree in examples]
+    (rows, columns), most = orders, max(values.max(initial=0.0), 0.0)
+    if len(rows) * len(columns) > _CELLS:
+        raise TreeError(
+            f"The table has {len(rows):,} x {len(columns):,} cells, but the limit is {_CELLS:,}. Compare smaller trees."
+        )
+    names = [[shortened(_production(node), _LABEL) for _, node in order] for order in orders]
+    left, top = (max((width_of(name, _CAPTION) for name in names[k]), default=0.0) + 8 for k in (0, 1))
+    width, height = left + _CELL * len(columns) + 1, top + _ROW * len(rows) + 1
+    lines = [
+        *(_text(left - 6, top + _ROW * (k + 0.65), name, _CAPTION, _INK, "end") for k, name in enumerate(names[0])),
+        *(_column_name(left + _CELL * (k + 0.5) + 4, top - 5, name) for k, name in enumerate(names[1])),
+    ]
+    for i, (row, _) in enumerate(rows):
+        for k, (column, _) in enumerate(columns):
+            value, x, y = float(values[row, column]), left + _CELL * k, top + _ROW * i
+            fill = tint(value / most) if value else "#ffffff"
+            lines.append(
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{_CELL:g}" height="{_ROW:g}" fill="{fill}" stroke="#c3cad0"/>'
+            )
+            color = _INK if value else "#9aa3ad"
+            lines.append(_text(x + _CELL / 2, y + 0.65 * _ROW, f"{value:.4g}", _CAPTION, color))
+    heading = f"C(n1, n2), from the bottom up. The sum is {readable_number(float(values.sum()))}"
+    yield heading, [_Panel("\n".join(lines), width, height)]
+
+
+def _column_name(x: float, y: float, name: str) -> str:
+    turned = f'transform="rotate(-90 {x:.1f} {y:.1f})"'
+    return _text(x, y, name, _CAPTION, _INK, "start").replace("<text ", f"<text {turned} ", 1)
+
+
+def _bottom_up(tree: Tree, *, words: bool) -> list[tuple[int, Tree]]:
+    """Return the nodes with their numbers in pre-order. Children come before their parents."""
+    index = TreeIndex(tree)
+    # Sorted by its end, a node comes after all nodes inside it; of nodes with the same end, the inner one has the larger number.
+    order = sorted(range(len(index.nodes)), key=lambda number: (index.after[number], -number))
+    return [(number, index.nodes[number]) for number in order if words or index.nodes[number].children]
+
+
+def _production(node: Tree) -> str:
+    return f"{node.label} → {' '.join(child.label for child in node)}" if node.children else node.label

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,18 +15,20 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import some_of, suggestion
+from treelet.drawing import draw
 from treelet.drawing.edits import edited_trees
 from treelet.drawing.leaves import fragment_text, shortened
 from treelet.drawing.web.pictures import picture
 from treelet.edits import EditScript, edit_script
 from treelet.edits.distance import tree_sizes
-from treelet.errors import InputTypeError, KernelOverflowError, TreeletError
+from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletError
 from treelet.explorer.requests import LETTERS, NODES, Request, RequestError
 from treelet.explorer.workspace import ModelView, Workspace
+from treelet.fragments import node_values
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.model_fragments import explain, explain_output
 from treelet.fragments.occurrences import places, shared_fragments
-from treelet.kernels import Kernel
+from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.algebra import Normalized
 from treelet.kernels.fragments import VectorFeature
 from treelet.kernels.pairwise import Matrix, Vector
@@ -423,6 +426,8 @@ _CURVE_PAIRS = 2e6  # the same for a curve
 _MODEL_PAIRS = 2e9  # the same for a tree and the support trees of a model, in which few pairs are alike
 _POINTS = 24  # points of a curve
 _LISTED = 40  # fragments that are listed
+_DRAWN_FRAGMENT = 40  # nodes of the largest fragment that is drawn in the list
+_CELLS = 2_500  # pairs of nodes of the largest table
 _EDIT_STEPS = 2e8  # steps of an edit distance: about half a second
 _EDIT_BYTES = 64 * 2**20  # memory of an edit distance, 8 bytes per pair of nodes. A few requests run at the same time.
 _KINDS = ("keep", "rename", "insert", "delete")
@@ -446,6 +451,7 @@ def _compare(request: Request) -> dict[str, Any]:
                 "share": fragment.contribution,
                 "counts": fragment.counts,
                 "places": highlights.of(fragment.tree, kernel),
+                "picture": picture(fragment.tree) if _is_small(fragment.tree) else None,
             }
             for fragment in shared
         ],
@@ -454,6 +460,41 @@ def _compare(request: Request) -> dict[str, Any]:
             picture(tree, heat=_shares(chosen, tree, other)) for tree, other in zip(trees, trees[::-1], strict=True)
         ],
     }
+
+
+def _is_small(fragment: Tree) -> bool:
+    """Return whether a fragment is drawn in the list. Large fragments are written as text."""
+    return sum(1 for _ in islice(fragment.nodes(), _DRAWN_FRAGMENT + 1)) <= _DRAWN_FRAGMENT
+
+
+def _table(request: Request) -> dict[str, Any]:
+    """Return the value of each pair of nodes, in pre-order. The sum is the kernel value."""
+    trees, kernel = _trees_and_kernel(request)
+    sizes = [sum(1 for _ in tree.nodes()) for tree in trees]
+    if math.prod(sizes) > _CELLS:
+        raise RequestError(
+            "table",
+            f"The table of these trees has {sizes[0]:,} × {sizes[1]:,} pairs of nodes, including words. The limit of this page is {_CELLS:,} "
+            "pairs. Enter smaller trees, or use treelet.fragments.node_values in Python.",
+        )
+    values = node_values(*trees, kernel)
+    return {
+        "kernel": repr(kernel),
+        "parameters": {name: float(getattr(kernel, name)) for name in ("lam", "mu") if hasattr(kernel, name)},
+        "value": float(values.sum()),
+        "cells": values.tolist(),
+        "trees": [picture(tree) for tree in trees],
+    }
+
+
+def _save(request: Request) -> dict[str, Any]:
+    """Return the picture of a comparison as an SVG document, as `treelet.draw` draws it."""
+    show = request.fields.get("show", "fragments")
+    if show == "edits":
+        return {"svg": draw(_edit_script(request))}
+    trees, kernel = _trees_and_kernel(request)
+    chosen: Kernel = kernel.normalized() if request.flag("normalized") and show != "table" else kernel
+    return {"svg": draw(shared_fragments(*trees, chosen, _LISTED), table=show == "table")}
 
 
 def _curve(request: Request) -> dict[str, Any]:
@@ -470,19 +511,7 @@ def _curve(request: Request) -> dict[str, Any]:
 
 def _edits(request: Request) -> dict[str, Any]:
     """Return the edit distance and similarity of two trees, the operations, and the pairs of nodes that are kept or renamed."""
-    a, b = request.tree("a"), request.tree("b")
-    (_, *subproblems), (_, *others) = (tree_sizes(Treebank([tree])) for tree in (a, b))
-    steps = min(float(own[0] * other[0]) for own, other in zip(subproblems, others, strict=True))
-    size = 8 * math.prod(sum(1 for _ in tree.nodes()) for tree in (a, b))
-    if steps > _EDIT_STEPS or size > _EDIT_BYTES:
-        needs = f"{steps:.1g} steps" if steps > _EDIT_STEPS else f"{size / 2**20:,.0f} MiB of memory"
-        most = f"{_EDIT_STEPS:.1g} steps" if steps > _EDIT_STEPS else f"{_EDIT_BYTES / 2**20:,.0f} MiB"
-        raise RequestError(
-            "edits",
-            f"The edit distance of these trees takes about {needs}. The limit of this page is {most}. "
-            "Enter smaller trees, or use the command treelet compare --edits.",
-        )
-    script = edit_script(a, b)
+    script = _edit_script(request)
     changes = script.changes()
     return {
         "distance": script.cost,
@@ -500,6 +529,23 @@ def _edits(request: Request) -> dict[str, Any]:
         "pairs": script.mapping,
         "trees": _edited_trees(script),
     }
+
+
+def _edit_script(request: Request) -> EditScript:
+    """Return the edit script of two trees, if it takes little time and memory."""
+    a, b = request.tree("a"), request.tree("b")
+    (_, *subproblems), (_, *others) = (tree_sizes(Treebank([tree])) for tree in (a, b))
+    steps = min(float(own[0] * other[0]) for own, other in zip(subproblems, others, strict=True))
+    size = 8 * math.prod(sum(1 for _ in tree.nodes()) for tree in (a, b))
+    if steps > _EDIT_STEPS or size > _EDIT_BYTES:
+        needs = f"{steps:.1g} steps" if steps > _EDIT_STEPS else f"{size / 2**20:,.0f} MiB of memory"
+        most = f"{_EDIT_STEPS:.1g} steps" if steps > _EDIT_STEPS else f"{_EDIT_BYTES / 2**20:,.0f} MiB"
+        raise RequestError(
+            "edits",
+            f"The edit distance of these trees takes about {needs}. The limit of this page is {most}. "
+            "Enter smaller trees, or use the command treelet compare --edits.",
+        )
+    return edit_script(a, b)
 
 
 def _edited_trees(script: EditScript) -> list[dict[str, Any]]:
@@ -563,6 +609,10 @@ def _shares(kernel: Kernel, tree: Tree, other: Tree) -> list[float] | None:
 Response = dict[str, Any]
 _EXAMPLES = 4
 _SEARCHED = 500  # number of trees that examples are chosen from
+_PAIRED = 100  # number of trees among which similar pairs are searched
+_SAMPLED = 40  # sentences that a grammar generates, from which examples are chosen
+_SHORT = 14  # words of a short sentence
+_NAME = 30  # characters of a sentence in the name of an example
 _ORDINARY = range(12, 45)  # number of nodes of a tree that is easy to read
 
 
@@ -575,21 +625,66 @@ def _about(workspace: Workspace, request: Request) -> Response:
         "grammar": workspace.parsing.name,
         "ranks": (view is not None and view.task == "rank") or workspace.parsing.ranker is not None,
         "limits": {"nodes": NODES, "letters": LETTERS, "words": _WORDS, "parses": _MOST_K},
+        "examples": {"trees": _pairs(workspace), "sentences": _sentences(workspace)},
     }
 
 
 def _examples(workspace: Workspace, request: Request) -> Response:
     """Return a few training or support trees of the model as examples."""
     view = _model_of(workspace)
-    terms = [term for term in getattr(view.model.model_, "terms", ()) if hasattr(term, "graph")]
-    trees = workspace.trees if workspace.trees is not None else terms[0].graph if terms else []
+    trees = _ordinary(workspace.trees if workspace.trees is not None else _support_trees(view))
+    names = {"name": view.name, "task": view.task, "kernel": repr(view.kernel)}
+    return {**names, "trees": [str(tree) for tree in trees[:_EXAMPLES]]}
+
+
+def _support_trees(view: ModelView) -> Sequence[Tree | None]:
+    graphs = [term.graph for term in getattr(view.model.model_, "terms", ()) if hasattr(term, "graph")]
+    return graphs[0] if graphs else []
+
+
+def _ordinary(trees: Sequence[Tree | None]) -> list[Tree]:
+    """Return trees that are easy to read, one per sentence, because the data may contain many parses of a sentence."""
     known = [tree for tree in trees[:_SEARCHED] if tree is not None]
     ordinary = [tree for tree in known if sum(1 for _ in tree.nodes()) in _ORDINARY] or known
-    by_words: dict[str, str] = {}  # one tree per sentence, because the data may contain many parses of a sentence
-    for tree in ordinary:
-        if len(by_words) < _EXAMPLES:
-            by_words.setdefault(" ".join(tree.words()), str(tree))
-    return {"name": view.name, "task": view.task, "kernel": repr(view.kernel), "trees": list(by_words.values())}
+    return list({" ".join(tree.words()): tree for tree in reversed(ordinary)}.values())[::-1]
+
+
+def _pairs(workspace: Workspace) -> list[Response] | None:
+    """Return pairs of similar trees of the user's treebank, data or model. None if there are none."""
+    own: list[Sequence[Tree | None]] = [
+        trees for trees in (workspace.parsing.trees, workspace.trees) if trees is not None
+    ]
+    if not own and workspace.model_view is not None:
+        own = [_support_trees(workspace.model_view)]
+    candidates = [tree for trees in own[:1] for tree in _ordinary(trees) if _can_be_attributed(tree)][:_PAIRED]
+    if len(candidates) < 2:
+        return None
+    cosines = np.triu(SubsetTree().normalized()(candidates), 1)
+    pairs: list[Response] = []
+    used: set[int] = set()
+    for place in np.argsort(-cosines, axis=None, kind="stable").tolist():
+        a, b = divmod(place, len(candidates))
+        if a >= b or len(pairs) == _EXAMPLES:
+            break
+        if not used & {a, b}:
+            used |= {a, b}
+            words = [shortened(" ".join(candidates[k].words()), _NAME) for k in (a, b)]
+            pairs.append({"name": " / ".join(words), "fields": {"a": str(candidates[a]), "b": str(candidates[b])}})
+    return pairs
+
+
+def _sentences(workspace: Workspace) -> list[str] | None:
+    """Return sentences of the user's treebank, or sentences that the user's grammar generates. None for the embedded grammar."""
+    parsing = workspace.parsing
+    if parsing.ranker is not None:
+        return None
+    try:
+        trees = parsing.trees if parsing.trees is not None else parsing.grammar().sample(_SAMPLED, 0, max_words=_SHORT)
+    except ParameterError:  # the grammar has no short sentence
+        return []
+    known = list(dict.fromkeys(" ".join(tree.words()) for tree in _ordinary(trees)))
+    short = [words for words in known if 2 < len(words.split()) <= _SHORT] or known
+    return short[:_EXAMPLES]
 
 
 HANDLERS: dict[str, Callable[[Workspace, Request], Response]] = {
@@ -597,6 +692,8 @@ HANDLERS: dict[str, Callable[[Workspace, Request], Response]] = {
     "compare": lambda workspace, request: _compare(request),
     "curve": lambda workspace, request: _curve(request),
     "edits": lambda workspace, request: _edits(request),
+    "table": lambda workspace, request: _table(request),
+    "save": lambda workspace, request: _save(request),
     "sentence": _sentence,
     "why": _why,
     "examples": _examples,

@@ -108,11 +108,14 @@ class Parsing:
         Returns the grammar. Called when the grammar is first needed.
     ranker : callable, optional
         Returns the model that ranks parses.
+    trees : Treebank, optional
+        The trees that the grammar was estimated from. Examples are chosen from them.
     """
 
     name: str
     grammar: Callable[[], PCFG]
     ranker: Callable[[], ModelView] | None = None
+    trees: Treebank | None = None
 
 
 @dataclass(frozen=True)

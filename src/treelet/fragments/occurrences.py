@@ -251,13 +251,19 @@ class SharedFragments(Tabled, list[SharedFragment]):
         value.
     examples : tuple
         The two examples, as the kernel takes them: trees, for example.
+    kernel : Kernel or None
+        The kernel that defines the fragments.
     """
 
     def __init__(
-        self, fragments: Iterable[SharedFragment] = (), complete: bool = True, examples: tuple[Any, ...] = ()
+        self,
+        fragments: Iterable[SharedFragment] = (),
+        complete: bool = True,
+        examples: tuple[Any, ...] = (),
+        kernel: Kernel | None = None,
     ) -> None:
         super().__init__(fragments)
-        self.complete, self.examples = complete, examples
+        self.complete, self.examples, self.kernel = complete, examples, kernel
 
     def total(self) -> float:
         """Return the sum of the contributions."""
@@ -336,6 +342,7 @@ def shared_fragments(a: object, b: object, kernel: Kernel | None = None, limit: 
         ),
         result.complete,
         tuple(bank),
+        kernel,
     )
 
 

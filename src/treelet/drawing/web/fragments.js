@@ -2,16 +2,20 @@
 //
 //   const list = new FragmentList({views: () => [...], onChoose: (name) => ..., first: 12, numbers: (shares) => (share) => "..."});
 //   element.append(list.element);
-//   list.update([{text, parts?, share, places: [[...], ...], counts?, kind?}, ...], note);
+//   list.update([{text, parts?, share, places: [[...], ...], counts?, kind?, picture?}, ...], note);
 //
 // `places` contains, per tree, the numbers of the nodes that the fragment covers. `views` returns the tree views. `first` is the
 // number of fragments before "Show more". With `kind`, the row is an operation of an edit script: it has a sign instead of a number.
-// `parts` is the text in parts, of which every second one is a word, set in italics.
+// `parts` is the text in parts, of which every second one is a word, set in italics. With `picture`, the fragment is drawn as a small
+// tree instead of its text.
 // `onChoose` gets the name of the fragment that stays highlighted, or "".
 
 import {chip} from "./drawing.js";
 import {html} from "./elements.js";
 import {signed} from "./scenes.js";
+import {treeView} from "./tree-view.js";
+
+const SMALL_TREE = 0.72; // scale of a fragment that is drawn
 
 export class FragmentList {
   constructor({views, onChoose = () => {}, first = Infinity, numbers = () => signed}) {
@@ -51,6 +55,7 @@ export class FragmentList {
       item.append(row);
       return item;
     }));
+    this.list.classList.toggle("treelet-cards", shown.some((fragment) => fragment.picture));
     this.press();
     if (focused !== null) this.rows.get(focused)?.focus({preventScroll: true});
     this.list.hidden = !this.fragments.length;
@@ -58,11 +63,11 @@ export class FragmentList {
     this.more.textContent = this.all ? "Show fewer" : `Show ${this.fragments.length - this.first} more`;
   }
 
-  row({name, text, parts, counts, kind}, number, share) {
+  row({name, text, parts, counts, kind, picture}, number, share) {
     const row = html("button", `treelet-fragment${kind ? " treelet-operation" : ""}`);
     Object.assign(row, {type: "button", title: kind ? "Highlight this edit" : "Highlight this fragment"});
     row.dataset.name = name;
-    row.append(...(kind ? [chip(kind)] : [html("span", "treelet-value", number), share]), code(text, parts));
+    row.append(...(kind ? [chip(kind)] : [html("span", "treelet-value", number), share]), picture ? smallTree(picture, text) : code(text, parts));
     if (counts && counts[0] * counts[1] > 1) {
       const times = html("span", "treelet-times", `${counts[0]} × ${counts[1]}`);
       times.title = `Occurrences: ${counts[0]} in A, ${counts[1]} in B`;
@@ -96,6 +101,17 @@ export class FragmentList {
       this.rows.get(fragment.name)?.classList.toggle("treelet-has", node !== null && fragment.places[tree].includes(node));
     }
   }
+}
+
+// Returns a fragment as a small tree. Its text is the name for screen readers.
+function smallTree(picture, text) {
+  const element = html("span", "treelet-small-tree"), label = html("code", "treelet-text", text);
+  treeView(element, picture, {interactive: false});
+  const svg = element.querySelector("svg");
+  svg.style.width = `${SMALL_TREE * svg.getAttribute("width")}px`;
+  element.firstChild.setAttribute("aria-hidden", "true");
+  element.append(label);
+  return element;
 }
 
 // Returns the text of a fragment, with words in italics.

@@ -1,4 +1,4 @@
-// Examples, which are also the initial content of the page.
+// Examples, which are also the initial content of the page, unless the user has passed trees or a grammar.
 
 const TELESCOPE = "(S (NP (PRP She)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN telescope)))))";
 

@@ -1,12 +1,11 @@
 // The state of the page is stored in its link: #view?view.field=value&...
 
-import {EXAMPLES} from "./examples.js";
-
-const DEFAULTS = {
-  trees: {...EXAMPLES.trees[0].fields, kernel: "sst", lam: "0.4", mu: "0.4", depth: "", normalized: "", show: "fragments", highlight: ""},
-  sentence: {words: EXAMPLES.sentences[0], k: "10", prune: "3", a: "", b: "", show: "parses", highlight: ""},
+// Returns the fields of each view. The first examples are the initial content.
+const defaults = (examples) => ({
+  trees: {...examples.trees[0].fields, kernel: "sst", lam: "0.4", mu: "0.4", depth: "", normalized: "", show: "fragments", step: "", highlight: ""},
+  sentence: {words: examples.sentences[0] ?? "", k: "10", prune: "3", a: "", b: "", show: "parses", highlight: ""},
   model: {tree: "", baseline: "", output: "", highlight: ""},
-};
+});
 // Names of fields in links of earlier versions.
 const RENAMED = {light: "highlight", norm: "normalized", this: "a", that: "b", was: "baseline"};
 const LONGEST = 500_000; // characters of a link
@@ -14,8 +13,9 @@ const WAIT = 250; // milliseconds from a change to a new link
 
 export class Link {
   // `home` is the view that opens if the link does not name one.
-  constructor(home, onRestore) {
+  constructor(home, examples, onRestore) {
     this.home = home;
+    this.defaults = defaults(examples);
     this.read();
     addEventListener("hashchange", () => {
       if (location.hash === this.written) return;
@@ -29,12 +29,12 @@ export class Link {
     this.written = location.hash;
     const [view, query = ""] = location.hash.slice(1).split("?");
     const params = new URLSearchParams(query);
-    this.view = Object.hasOwn(DEFAULTS, view) ? view : this.home;
-    this.fields = structuredClone(DEFAULTS);
+    this.view = Object.hasOwn(this.defaults, view) ? view : this.home;
+    this.fields = structuredClone(this.defaults);
     for (const [key, value] of params) {
       const [owner, given] = key.split(".");
       const name = Object.hasOwn(RENAMED, given ?? "") ? RENAMED[given] : given;
-      if (Object.hasOwn(DEFAULTS, owner) && Object.hasOwn(DEFAULTS[owner], name)) this.fields[owner][name] = value;
+      if (Object.hasOwn(this.defaults, owner) && Object.hasOwn(this.defaults[owner], name)) this.fields[owner][name] = value;
     }
   }
 
@@ -43,8 +43,8 @@ export class Link {
     const params = new URLSearchParams();
     for (const [view, fields] of Object.entries(this.fields)) {
       for (const [name, value] of Object.entries(fields)) {
-        if (view === this.view ? value !== "" : value !== DEFAULTS[view][name]) params.set(`${view}.${name}`, value);
-        else if (view === this.view && DEFAULTS[view][name] !== "") params.set(`${view}.${name}`, "");
+        if (view === this.view ? value !== "" : value !== this.defaults[view][name]) params.set(`${view}.${name}`, value);
+        else if (view === this.view && this.defaults[view][name] !== "") params.set(`${view}.${name}`, "");
       }
     }
     return `#${this.view}?${params}`;

@@ -1,6 +1,7 @@
 // The page: its views, its link and its color theme.
 
 import {ask} from "./ask.js";
+import {EXAMPLES} from "./examples.js";
 import {Link} from "./link.js";
 import {ModelView} from "./model.js";
 import {make} from "./parts.js";
@@ -21,7 +22,9 @@ async function start() {
     return;
   }
   const views = {};
-  const link = new Link(about.model ? "model" : "trees", () => show());
+  const own = about.examples; // from the user's own treebank, data or model
+  about.examples = {trees: own.trees ?? EXAMPLES.trees, sentences: own.sentences ?? EXAMPLES.sentences};
+  const link = new Link(about.model ? "model" : "trees", about.examples, () => show());
   const show = () => {
     views[link.view] ??= new VIEWS[link.view](link, about);
     main.replaceChildren(views[link.view].element);

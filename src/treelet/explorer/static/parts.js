@@ -202,3 +202,10 @@ export function fragmentList(views, onChoose) {
   };
   return new FragmentList({views, onChoose, first: 12, numbers});
 }
+
+// Lets the user save a text as a file.
+export function saveFile(text, type, name) {
+  const link = make("a", {href: URL.createObjectURL(new Blob([text], {type})), download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still be reading
+}

@@ -1,7 +1,6 @@
 // Parses a sentence: the parses in the order of the ranker, the packed forest, and the difference of two parses, A and B.
 
 import {LatestRequest} from "./ask.js";
-import {EXAMPLES} from "./examples.js";
 import {ErrorLine, aligned, choice, drawn, exampleRow, fragmentList, make, scoreFigures, signed, slider, stage} from "./parts.js";
 
 const SIDES = ["a", "b"];
@@ -41,7 +40,7 @@ export class SentenceView {
     this.forestStage = stage({class: "wide"});
     this.forestNote = make("p", {class: "faint"});
     this.forest = make("div", {class: "card output"}, this.forestNote, this.forestStage.element);
-    const examples = exampleRow(EXAMPLES.sentences.map((words) =>
+    const examples = exampleRow(this.about.examples.sentences.map((words) =>
       make("button", {type: "button", class: "plain", on: {click: () => (set({words, a: "", b: "", highlight: ""}), this.restore())}}, words)));
     this.attribution = make("div", {class: "card list output"}, make("h2", {}, "Difference between A and B"), this.balance, this.fragments.element);
     this.column = make("div", {class: "column", hidden: true}, make("div", {class: "pair output"}, ...this.cards), this.attribution);

@@ -1,9 +1,9 @@
-// Compares two trees: their kernel value, its dependence on the decay and the shared fragments, or the edits that turn one into the
-// other.
+// Compares two trees: their kernel value, its dependence on the decay and the shared fragments, the table of all pairs of nodes, or
+// the edits that turn one tree into the other.
 
-import {LatestRequest} from "./ask.js";
-import {EXAMPLES} from "./examples.js";
-import {ErrorLine, NAMES, TreeEditor, chip, choice, drawn, el, exampleRow, figures, fragmentList, make, slider, stage} from "./parts.js";
+import {LatestRequest, ask} from "./ask.js";
+import {ErrorLine, NAMES, TreeEditor, chip, choice, drawn, el, exampleRow, figures, fragmentList, make, saveFile, slider, stage} from "./parts.js";
+import {StepTable} from "./steps.js";
 
 const KERNELS = {st: "Subtrees", sst: "Subset trees", pt: "Partial trees"};
 const DESCRIPTIONS = {
@@ -11,10 +11,13 @@ const DESCRIPTIONS = {
   sst: "A fragment contains all children of a node or none of them.",
   pt: "A fragment may leave out children of a node.",
 };
-const SHOW = {fragments: "Shared fragments", edits: "Edits"};
+const SHOW = {fragments: "Shared fragments", table: "Step by step", edits: "Edits"};
 const ABOUT = {
   fragments: "The number is the contribution to the value. The color of a node shows the contribution of all " +
-    "fragments rooted there. Point at a fragment to highlight it in both trees.",
+    "fragments rooted there. Point at a fragment to highlight it in both trees. A dashed box is a category that the fragment does " +
+    "not expand.",
+  table: "The table has one row per node of A and one column per node of B. Each cell is the contribution of all fragments that occur at " +
+    "both nodes. It is computed from the cells of the children. Point at a cell to highlight both nodes and to see the product.",
   edits: "The fewest edits that turn A into B. An edit deletes, inserts or renames one node. When a node is deleted, its children move " +
     "up. The similarity is 1 − distance / number of nodes of the larger tree. Point at an edit to highlight it, or at a node to see " +
     "the same node in the other tree.",
@@ -23,10 +26,11 @@ const NO_LIMIT = 11; // end of the depth slider
 const [WIDTH, HEIGHT, LEFT, FOOT] = [300, 96, 6, 16];
 
 export class TreesView {
-  constructor(link) {
-    this.link = link;
+  constructor(link, about) {
+    Object.assign(this, {link, about});
     this.compare = new LatestRequest("compare", (result) => this.update(result), (error) => this.fail(error, "fragments"));
     this.edits = new LatestRequest("edits", (result) => this.updateEdits(result), (error) => this.fail(error, "edits"));
+    this.table = new LatestRequest("table", (result, fields) => this.updateTable(result, fields), (error) => this.fail(error, "table"));
     this.curve = new LatestRequest("curve", (result) => this.updateCurve(result), () => this.updateCurve(null));
     this.build();
   }
@@ -35,9 +39,9 @@ export class TreesView {
     return this.link.fields.trees;
   }
 
-  // The comparison that is shown: "fragments" or "edits".
+  // The comparison that is shown: a key of SHOW.
   get shown() {
-    return this.fields.show === "edits" ? "edits" : "fragments";
+    return Object.hasOwn(SHOW, this.fields.show) ? this.fields.show : "fragments";
   }
 
   build() {
@@ -64,39 +68,47 @@ export class TreesView {
     this.errorLine = new ErrorLine();
     this.fragments = fragmentList(() => this.views, (highlight) => this.link.set("trees", {highlight}));
     this.views = [null, null];
+    this.steps = new StepTable(() => this.views, (step) => this.link.set("trees", {step}));
+    this.save = make("button", {type: "button", class: "save", title: "Save the picture as an SVG file", on: {click: () => this.download()}}, "Save picture");
     this.editors = ["a", "b"].map((name) => new TreeEditor(`Tree ${name.toUpperCase()}`, (text) => set({[name]: text})));
     this.partners = null; // per tree, the node of the other tree for each node that edits keep or rename
     this.stages = [0, 1].map((side) => stage({on: {
       "treelet:hover": ({detail: {number}}) => {
         this.fragments.touch(side, number);
-        this.views[1 - side]?.select(this.partners?.[side].get(number) ?? null);
+        if (this.shown === "table") this.steps.touch(side, number);
+        else this.views[1 - side]?.select(this.partners?.[side].get(number) ?? null);
       },
     }}));
-    const examples = exampleRow(EXAMPLES.trees.map((example) =>
+    const examples = exampleRow(this.about.examples.trees.map((example) =>
       make("button", {type: "button", class: "plain", on: {click: () => {
         this.fragments.highlighted = "";
-        this.link.set("trees", {...example.fields, highlight: ""});
+        this.link.set("trees", {...example.fields, step: "", highlight: ""});
         this.restore();
       }}}, example.name)));
+    this.normalizedLabel = make("label", {class: "check", title: "Divide the value by the norms of both trees"}, this.normalized, "Normalized");
     this.kernelControls = make("div", {class: "controls"},
       this.kernel.element,
       make("div", {class: "sliders"}, this.lam.element, this.mu.element, this.depth.element,
-        make("label", {class: "check", title: "Divide the value by the norms of both trees"}, this.normalized, "Normalized")),
+        this.normalizedLabel),
       this.description);
+    this.examples = examples.element;
+    this.cards = this.stages.map((stage) => make("div", {class: "card"}, stage.element));
+    this.inputs = make("div", {class: "pair inputs"}); // holds the editors below the table, so that the trees stay near the table
     this.listTitle = make("h2");
     this.listText = make("p", {class: "faint"});
     this.element = make("section", {class: "view"},
       make("h1", {class: "hidden"}, "Compare trees"),
-      this.show.element,
+      make("div", {class: "view-tools"}, this.show.element, this.save),
       make("div", {class: "top"},
         make("div", {class: "result output", role: "status"}, make("div", {class: "result-line"}, this.value, this.other), this.caption),
         this.chart,
         this.counts,
         this.kernelControls),
       this.errorLine.element,
-      make("div", {class: "pair"}, ...[0, 1].map((k) => make("div", {class: "card"}, this.stages[k].element, this.editors[k].element))),
-      examples.element,
-      make("div", {class: "card list wide-list output"}, this.listTitle, this.listText, this.fragments.element));
+      make("div", {class: "pair"}, ...this.cards, this.steps.formula),
+      this.examples,
+      make("div", {class: "card list wide-list output"}, this.listTitle, this.listText, this.fragments.element, this.steps.element),
+      this.inputs);
   }
 
   // Shows the state that is stored in the link.
@@ -116,9 +128,20 @@ export class TreesView {
 
   changed() {
     const {a, b, kernel, lam, mu, depth, normalized} = this.fields;
-    const edits = this.shown === "edits";
+    const edits = this.shown === "edits", table = this.shown === "table";
     this.listTitle.textContent = SHOW[this.shown];
     this.listText.textContent = ABOUT[this.shown];
+    this.fragments.element.hidden = table;
+    this.steps.element.hidden = this.steps.formula.hidden = !table;
+    this.normalizedLabel.hidden = table;
+    if (!table) this.steps.stop();
+    this.element.classList.toggle("with-table", table);
+    const homes = table ? [this.inputs, this.inputs] : this.cards;
+    this.editors.forEach((editor, k) => {
+      if (editor.element.parentElement === homes[k]) return;
+      homes[k].append(editor.element);
+      editor.fit();
+    });
     this.element.classList.toggle("only-plus", !edits);
     this.chart.toggleAttribute("hidden", edits);
     this.counts.hidden = !edits;
@@ -128,10 +151,11 @@ export class TreesView {
       return;
     }
     this.mu.element.hidden = kernel !== "pt";
-    this.depth.element.hidden = kernel !== "sst";
+    this.depth.element.hidden = kernel !== "sst" || table;
     this.description.textContent = Object.hasOwn(DESCRIPTIONS, kernel) ? DESCRIPTIONS[kernel] : "";
-    const fields = {a, b, kernel, mu: Number(mu), depth: depth === "" ? null : Number(depth)};
-    this.compare.send({...fields, lam: Number(lam), normalized: normalized !== ""});
+    const fields = {a, b, kernel, mu: Number(mu), depth: depth === "" || table ? null : Number(depth)};
+    if (table) this.table.send({...fields, lam: Number(lam)});
+    else this.compare.send({...fields, lam: Number(lam), normalized: normalized !== ""});
     const key = JSON.stringify(fields);
     if (key !== this.curveKey) this.curve.send(fields);
     else this.drawCurve();
@@ -164,6 +188,28 @@ export class TreesView {
     const note = result.fragments.length === 0 ? "A and B have no fragment of this kernel in common."
       : result.complete ? "" : "The list is incomplete: there are further fragments with smaller contributions.";
     this.fragments.update(result.fragments, note);
+  }
+
+  updateTable(result, {kernel}) {
+    if (this.shown !== "table") return;
+    this.succeed();
+    this.value.textContent = figures(result.value);
+    this.other.textContent = "";
+    this.caption.textContent = "Kernel value of A and B, the sum of the table";
+    this.draw(result.trees);
+    this.steps.update(result, kernel, this.fields.step);
+  }
+
+  // Saves the picture of this comparison, which the server draws as `treelet.draw` does.
+  async download() {
+    const {a, b, kernel, lam, mu, depth, normalized} = this.fields, table = this.shown === "table";
+    const fields = {a, b, kernel, lam: Number(lam), mu: Number(mu), depth: depth === "" || table ? null : Number(depth), normalized: normalized !== ""};
+    try {
+      const {svg} = await ask("save", {...fields, show: this.shown});
+      saveFile(svg, "image/svg+xml", `treelet-${this.shown}.svg`);
+    } catch (error) {
+      this.errorLine.show(error);
+    }
   }
 
   updateEdits(result) {
@@ -202,7 +248,7 @@ export class TreesView {
   drawCurve() {
     this.chart.replaceChildren();
     if (!this.points) return;
-    const normalized = this.fields.normalized !== "";
+    const normalized = this.fields.normalized !== "" && this.shown !== "table";
     const values = normalized ? this.points.cosine : this.points.value;
     const known = this.points.lam.map((lam, k) => [lam, values[k]]).filter(([, value]) => value !== null);
     if (!known.length) return;
