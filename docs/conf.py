@@ -63,6 +63,7 @@ nb_execution_cache_path = str(ROOT / "build" / "notebooks" / _code())
 nb_execution_timeout = 300  # seconds per cell; generous, for busy machines
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+nb_merge_streams = True  # what a cell prints is one block, whatever the times of its parts
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # the default script comes from another server
 
 html_theme = "pydata_sphinx_theme"

@@ -138,3 +138,25 @@ def test_measures_are_those_of_the_other_pictures() -> None:
         assert float(there[name]) == getattr(svg, name, getattr(svg, f"_{name}", None))
     ours = (arcs.WORD, arcs.SMALL, arcs.LEVEL, arcs.STEP, arcs.CORNER, arcs.GAP)
     assert tuple(float(there[name]) for name in ("WORD", "TAG", "LEVEL", "END", "CORNER", "APART")) == ours
+
+
+def test_readers_without_widgets_see_a_static_picture() -> None:
+    widget = pytest.importorskip("treelet.report.widget")
+
+    def shown(view: Any) -> dict[str, Any]:
+        bundle = view._repr_mimebundle_()
+        data: dict[str, Any] = bundle[0] if isinstance(bundle, tuple) else bundle
+        return data
+
+    tree = "(NP (D the) (N cat))"
+    view = widget.TreeView(tree)
+    assert shown(view)["image/svg+xml"] == tl.draw(tree)
+    assert shown(view)["text/plain"] == "<TreeView>"
+    assert "application/vnd.jupyter.widget-view+json" in shown(view)
+    model = tl.RLS(tl.SubsetTree()).fit([tree, "(NP (D a) (N dog))"], [1, -1])
+    explanation = tl.explain(model, tree)
+    view.show(explanation)
+    shares = [node.share for node in explanation.heat]
+    assert shown(view)["image/svg+xml"] == tl.drawing.heat_svg(tl.Tree.parse(tree), shares)
+    view.show(tl.Forest.from_trees([(tree, 1.0)]))
+    assert shown(view)["image/svg+xml"].startswith("<svg ")

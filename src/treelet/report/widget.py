@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from treelet.checks import check_integer, check_one_of, wrong
-from treelet.drawing import web
-from treelet.drawing.web.pictures import Picture, explained, picture
+from treelet.drawing import Drawing, heat_svg, web
+from treelet.drawing.web.pictures import Picture, attributed_structures, explained, picture
 from treelet.errors import TreeletError
 from treelet.fragments.explanation import Explanation
+from treelet.report.notebook import picture as drawing_of
+from treelet.structures import Tree
 
 try:
     import anywidget
@@ -78,6 +80,7 @@ class TreeView(anywidget.AnyWidget):
         check_integer("limit", limit, of="TreeView")
         check_one_of("words", words, _WORDS, of="TreeView")
         super().__init__(content=_content(thing, heat, marks, example), options={"words": words, "limit": limit})
+        self._static = _static_picture(thing, example)
 
     def show(
         self,
@@ -92,6 +95,24 @@ class TreeView(anywidget.AnyWidget):
         with self.hold_sync():
             self.selected = None
             self.content = content
+        self._static = _static_picture(thing, example)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Add a static picture for readers without widgets, such as pages that show stored notebooks."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        if data is not None:
+            data["text/plain"] = "<TreeView>"
+            if self._static is not None:
+                data["image/svg+xml"] = str(self._static)
+        return bundle
+
+
+def _static_picture(thing: Any, example: Any) -> Drawing | None:
+    if isinstance(thing, Explanation):
+        trees = [(tree, heat) for tree, _, heat in attributed_structures(thing, example) if isinstance(tree, Tree)]
+        return heat_svg(*trees[0]) if trees else None
+    return drawing_of(Tree.parse(thing) if isinstance(thing, str) else thing)
 
 
 def _content(thing: Any, heat: Any, marks: Any, example: Any) -> Picture:
