@@ -61,12 +61,13 @@ def _text(x: float, y: float, words: str, size: float = 13.0, color: str = _INK,
 
 
 def _sheet(*groups: tuple[str, list[_Panel]], width: float = _WIDTH) -> Drawing:
-    """Stack groups vertically. Each group has a heading and rows of panels. A wide panel makes the sheet wider."""
+    """Stack groups vertically. Each group has a heading and rows of panels up to this width, or one wider panel."""
     width = max([width, *(panel.box[0] + 2 * _MARGIN for _, panels in groups for panel in panels)])
     lines: list[str] = []
-    y = _MARGIN
+    y, used = _MARGIN, 0.0
     for heading, panels in groups:
         lines.append(_text(_MARGIN, y + _HEADING, heading, _HEADING, _INK, "start"))
+        used = max(used, _MARGIN + width_of(heading, _HEADING))
         y += _HEADING + 12
         x, below = _MARGIN, y
         for panel in panels:
@@ -74,9 +75,10 @@ def _sheet(*groups: tuple[str, list[_Panel]], width: float = _WIDTH) -> Drawing:
             if x > _MARGIN and x + wide > width - _MARGIN:
                 x, y = _MARGIN, below + _GAP
             lines += panel.placed(x, y)
+            used = max(used, x + wide)
             x, below = x + wide + _GAP, max(below, y + high)
         y = below + _GAP + 4
-    return Drawing(svg_document(width, y, ". ".join(heading for heading, _ in groups), lines))
+    return Drawing(svg_document(min(width, used + _MARGIN), y, ". ".join(heading for heading, _ in groups), lines))
 
 
 def shared_svg(shared: SharedFragments, *, caption: bool = True, limit: int = 24, table: bool = False) -> Drawing:
