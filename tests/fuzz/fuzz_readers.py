@@ -7,6 +7,7 @@ does not come back as it was, or has a kernel value with itself that is no numbe
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -174,9 +175,24 @@ def read_dependencies(data: bytes) -> None:
     few = bank[:FEW]
     for parse in few:
         str(parse), repr(parse)
-    text = io.StringIO()
-    few.write(text)
-    expect(read_conllu(io.StringIO(text.getvalue())) == few, "another bank comes back")
+    for layout in ("json", "conllu") if all(parse.directed for parse in few) else ("json",):
+        text = io.StringIO()
+        few.write(text, layout)
+        expect(read_conllu(io.StringIO(text.getvalue())) == few, "another bank comes back")
+
+
+def read_labeled(content: str, data: bytes) -> None:
+    """Examples that are not trees; and line by line, leaving out those that are wrong."""
+    whole = None
+    try:
+        whole, labels = tl.read_examples(io.BytesIO(data), content)
+        expect(labels is None or len(labels) == len(whole), "labels and examples differ in number")
+    except tl.TreeletError:
+        pass
+    with contextlib.suppress(tl.TreeletError):
+        some, labels = tl.read_examples(io.BytesIO(data), content, on_error="skip")
+        expect(labels is None or len(labels) == len(some), "labels and examples differ in number")
+        expect(whole is None or list(whole) == list(some), "what is right was left out")
 
 
 def read_forests(data: bytes) -> None:
@@ -298,6 +314,7 @@ def parse_texts(data: bytes) -> None:
             continue
 
 
+PARSE = '{"words": ["a", "b"], "tags": ["n", "v"], "links": [[0, 1, "T"]]}'
 TARGETS = {
     "brackets": Target(partial(read_either, "brackets"), texts("\n".join(TREES), "( (S (A x)) )", "(A (-NONE- *) (B-1=2 x))"), BRACKETS),
     "brackets options": Target(
@@ -314,7 +331,11 @@ TARGETS = {
     "conllu": Target(read_dependencies, texts(CONLLU, "# text = a\n" + CONLLU), (b"\t", b"_", b"0", b"1-2", b"1.1", b"root", b"\n\n", b"-1")),
     "tagged columns": Target(partial(read_tagged, "columns"), texts("the D\ncat N\n\nsleeps V\n", "the\tD\n"), (b"\t", b"\n\n", b" ", b"#")),
     "tagged slashes": Target(partial(read_tagged, "slashes"), texts("the/D cat/N\n1\\/2/CD a/b/N\n"), (b"/", b"\\/", b"\\\\", b" ")),
+    "tagged table": Target(partial(read_labeled, "tagged"), texts("x\tthe/D cat/N\ny\ta/D\n", "label\ttext\nx\ta/D\n"), (b"/", b"\t", b"\n", b'"')),
+    "parses": Target(partial(read_labeled, "parses"), texts(f"1\t{PARSE}\n2\t{PARSE}\n", f"{PARSE}\n", CONLLU), (*JSON, b"\t", b'"heads"', b'"links"')),
+    "parses in JSON": Target(read_dependencies, texts(f"{PARSE}\n", PARSE.replace('"links": [[0, 1, "T"]]', '"heads": [2, 0]')), JSON),
     "forests": Target(read_forests, forest_seeds, JSON),
+    "forest table": Target(partial(read_labeled, "forests"), lambda: [b"x\t" + seed for seed in forest_seeds()], (*JSON, b"\t")),
     "nbest": Target(read_nbest, nbest_seeds, (*JSON, *BRACKETS)),
     "instances": Target(read_argued, instance_seeds, (*JSON, *BRACKETS)),
     "grammar": Target(load_grammar, grammar_seeds, JSON),

@@ -47,7 +47,8 @@ def _evaluate(
     model
         Model file written by treelet train or treelet.save.
     file
-        Files or folders of labeled trees. Use - for standard input.
+        Files or folders of labeled trees, or of forests, tagged sentences or dependency parses if the model has a
+        kernel for these. Use - for standard input.
     picture
         Draw the confusion matrix to a file ending in .png, .pdf or .svg; classifiers only.
     qid

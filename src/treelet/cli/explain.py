@@ -63,7 +63,8 @@ def _explain(
     model
         Model file written by treelet train or treelet.save.
     data
-        Tree in brackets, or a file of trees, with or without labels. Use - for standard input.
+        Tree in brackets, or a file of trees, with or without labels. If the model has a kernel for forests, tagged
+        sentences or dependency parses, one of these, or a file of them. Use - for standard input.
     output
         Write a report on all trees of TREES to this file. The name must end in .html.
     class_name

@@ -330,7 +330,7 @@ def _read(files: Sequence[str], settings: Any, exclude: Sequence[str] = ()) -> t
 
 
 def _contents(settings: Any) -> str:
-    """Return what an index contains. Indexes of version 0.2 contain trees."""
+    """Return what an index contains. An index without this setting contains trees."""
     return str(settings.get("contents", "trees"))
 
 

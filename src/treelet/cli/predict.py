@@ -30,7 +30,7 @@ def _predict(
 ) -> None:
     """Predict a label or a number for each tree.
 
-    The output has one line per tree. A model with the kernel forest, tagging or locality reads forests, tagged sentences or dependency parses instead of trees.
+    The output has one line per tree. A model that was trained with --kernel forest, tagging or locality reads forests, tagged sentences or dependency parses instead of trees.
 
     A classifier predicts a label and a regressor predicts a number. A ranker predicts a score. Compare scores only between candidates of the same sentence. Labels in files are ignored.
 
