@@ -406,6 +406,17 @@ def test_the_picture_is_saved_as_svg(page: Any, explorer: str, tmp_path: Path, s
     page.wait_for_selector("main > section > .error:not([hidden])")
 
 
+def test_the_forest_is_saved_as_svg(page: Any, explorer: str, tmp_path: Path) -> None:
+    page.goto(explorer + "#sentence?" + urlencode({"sentence.show": "forest", "sentence.words": "show me flights"}))
+    page.wait_for_selector(".stage.wide .treelet-node")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save picture").click()
+    download.value.save_as(tmp_path / "forest.svg")
+    assert (tmp_path / "forest.svg").read_text(encoding="utf-8") == tl.draw(
+        _embedded().grammar().forest(["show", "me", "flights"], 3.0)
+    )
+
+
 def test_shared_fragments_are_small_trees(page: Any, explorer: str) -> None:
     page.goto(explorer + "#trees?" + urlencode({"trees.a": A, "trees.b": B}))
     page.wait_for_selector(".treelet-cards")

@@ -144,8 +144,11 @@ def test_a_saved_picture_is_that_of_draw() -> None:
     assert answer("save", **fields, normalized=True, show="table")["svg"] == table
     assert answer("save", a=A, b=B, show="edits")["svg"] == tl.draw(tl.edit_script(A, B))
     assert refused("save", a=A, b="(S", show="table").field == "b"
-    with pytest.raises(tl.TreeletError, match="The table has"):
-        answer("save", a=f"(A {'(x y) ' * 70})", b=f"(A {'(x y) ' * 70})", show="table")
+    mine = Workspace(_embedded())
+    forest = mine.grammar().forest(SENTENCE.split(), 2.0)
+    assert answer("save", mine, sentence=SENTENCE, prune=2, show="forest")["svg"] == tl.draw(forest)
+    wide = f"(A {'x ' * 70})"
+    assert "71 × 71 pairs of nodes" in str(refused("save", a=wide, b=wide, show="table"))
     large = f"(A {'x ' * 4000})"
     assert "limit of this page" in str(refused("save", a=large, b=large, show="edits"))
 

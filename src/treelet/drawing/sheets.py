@@ -162,13 +162,15 @@ def _table(shared: SharedFragments, examples: list[Tree]) -> Iterator[tuple[str,
         raise InputTypeError(
             f"A table needs two trees and a Subtree, SubsetTree or PartialTree. Got {shared.kernel!r} instead."
         )
-    values = node_values(examples[0], examples[1], shared.kernel)
-    orders = [_bottom_up(tree, words=bool(getattr(shared.kernel, "leaves", False))) for tree in examples]
-    (rows, columns), most = orders, max(values.max(initial=0.0), 0.0)
+    rows, columns = orders = [
+        _bottom_up(tree, words=bool(getattr(shared.kernel, "leaves", False))) for tree in examples
+    ]
     if len(rows) * len(columns) > _CELLS:
         raise TreeError(
             f"The table has {len(rows):,} x {len(columns):,} cells, but the limit is {_CELLS:,}. Compare smaller trees."
         )
+    values = node_values(examples[0], examples[1], shared.kernel)
+    most = values.max(initial=0.0)
     names = [[shortened(_production(node), _LABEL) for _, node in order] for order in orders]
     left, top = (max((width_of(name, _CAPTION) for name in names[k]), default=0.0) + 8 for k in (0, 1))
     width, height = left + _CELL * len(columns) + 1, top + _ROW * len(rows) + 1

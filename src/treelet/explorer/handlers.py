@@ -37,7 +37,7 @@ from treelet.learn.model import CompressedModel, GraphTerm
 from treelet.learn.outputs import LinearOutput, compressed_model, decided, resolve_output
 from treelet.parsing import PCFG
 from treelet.parsing.chart import adapted_words, outside_grammar, relative_logp
-from treelet.structures import Tree, Treebank
+from treelet.structures import Forest, Tree, Treebank
 
 # --- requests about a sentence ----------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class _Parses(NamedTuple):
 def _sentence(workspace: Workspace, request: Request) -> dict[str, Any]:
     """Return the best parses of a sentence in the order of the ranker, and the forest of parses near the best one."""
     parses = _parsed(workspace, request)
-    forest = workspace.grammar().forest(parses.words, request.number("prune", 0, 20, _PRUNE))
+    forest = _forest(workspace, parses, request)
     small = len(forest.nodes) <= _DRAWN
     return {
         "words": parses.words,
@@ -97,6 +97,10 @@ def _sentence(workspace: Workspace, request: Request) -> dict[str, Any]:
             "nodes": len(forest.nodes),
         },
     }
+
+
+def _forest(workspace: Workspace, parses: _Parses, request: Request) -> Forest:
+    return workspace.grammar().forest(parses.words, request.number("prune", 0, 20, _PRUNE))
 
 
 def _why(workspace: Workspace, request: Request) -> dict[str, Any]:
@@ -470,13 +474,7 @@ def _is_small(fragment: Tree) -> bool:
 def _table(request: Request) -> dict[str, Any]:
     """Return the value of each pair of nodes, in pre-order. The sum is the kernel value."""
     trees, kernel = _trees_and_kernel(request)
-    sizes = [sum(1 for _ in tree.nodes()) for tree in trees]
-    if math.prod(sizes) > _CELLS:
-        raise RequestError(
-            "table",
-            f"The table of these trees has {sizes[0]:,} × {sizes[1]:,} pairs of nodes, including words. The limit of this page is {_CELLS:,} "
-            "pairs. Enter smaller trees, or use treelet.fragments.node_values in Python.",
-        )
+    _check_table(trees)
     values = node_values(*trees, kernel)
     return {
         "kernel": repr(kernel),
@@ -487,12 +485,26 @@ def _table(request: Request) -> dict[str, Any]:
     }
 
 
-def _save(request: Request) -> dict[str, Any]:
-    """Return the picture of a comparison as an SVG document, as `treelet.draw` draws it."""
+def _check_table(trees: tuple[Tree, Tree]) -> None:
+    sizes = [sum(1 for _ in tree.nodes()) for tree in trees]
+    if math.prod(sizes) > _CELLS:
+        raise RequestError(
+            "table",
+            f"The table of these trees has {sizes[0]:,} × {sizes[1]:,} pairs of nodes, including words. The limit of this page is {_CELLS:,} "
+            "pairs. Enter smaller trees, or use treelet.fragments.node_values in Python.",
+        )
+
+
+def _save(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Return the picture of a comparison or a forest as an SVG document, as `treelet.draw` draws it."""
     show = request.fields.get("show", "fragments")
+    if show == "forest":
+        return {"svg": draw(_forest(workspace, _parsed(workspace, request), request))}
     if show == "edits":
         return {"svg": draw(_edit_script(request))}
     trees, kernel = _trees_and_kernel(request)
+    if show == "table":
+        _check_table(trees)
     chosen: Kernel = kernel.normalized() if request.flag("normalized") and show != "table" else kernel
     return {"svg": draw(shared_fragments(*trees, chosen, _LISTED), table=show == "table")}
 
@@ -693,7 +705,7 @@ HANDLERS: dict[str, Callable[[Workspace, Request], Response]] = {
     "curve": lambda workspace, request: _curve(request),
     "edits": lambda workspace, request: _edits(request),
     "table": lambda workspace, request: _table(request),
-    "save": lambda workspace, request: _save(request),
+    "save": _save,
     "sentence": _sentence,
     "why": _why,
     "examples": _examples,

@@ -1,5 +1,6 @@
 // Elements that all views use. Texts are always set as text, never as markup.
 
+import {ask} from "./ask.js";
 import {html} from "./elements.js";
 import {FragmentList} from "./fragments.js";
 import {treeView} from "./tree-view.js";
@@ -203,9 +204,14 @@ export function fragmentList(views, onChoose) {
   return new FragmentList({views, onChoose, first: 12, numbers});
 }
 
-// Lets the user save a text as a file.
-export function saveFile(text, type, name) {
-  const link = make("a", {href: URL.createObjectURL(new Blob([text], {type})), download: name});
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still be reading
+// Saves a picture as an SVG file. The server draws it as `treelet.draw` does.
+export async function savePicture(fields, errorLine) {
+  try {
+    const {svg} = await ask("save", fields);
+    const link = make("a", {href: URL.createObjectURL(new Blob([svg], {type: "image/svg+xml"})), download: `treelet-${fields.show}.svg`});
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still be reading
+  } catch (error) {
+    errorLine.show(error);
+  }
 }

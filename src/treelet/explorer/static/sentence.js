@@ -1,7 +1,7 @@
 // Parses a sentence: the parses in the order of the ranker, the packed forest, and the difference of two parses, A and B.
 
 import {LatestRequest} from "./ask.js";
-import {ErrorLine, aligned, choice, drawn, exampleRow, fragmentList, make, scoreFigures, signed, slider, stage} from "./parts.js";
+import {ErrorLine, aligned, choice, drawn, exampleRow, fragmentList, make, savePicture, scoreFigures, signed, slider, stage} from "./parts.js";
 
 const SIDES = ["a", "b"];
 
@@ -39,7 +39,10 @@ export class SentenceView {
     this.balance = make("p", {class: "balance"});
     this.forestStage = stage({class: "wide"});
     this.forestNote = make("p", {class: "faint"});
-    this.forest = make("div", {class: "card output"}, this.forestNote, this.forestStage.element);
+    const save = () => savePicture({sentence: this.fields.words, prune: Number(this.fields.prune), show: "forest"}, this.errorLine);
+    this.forest = make("div", {class: "card output"},
+      make("div", {class: "view-tools"}, this.forestNote, make("button", {type: "button", title: "Save the picture as an SVG file", on: {click: save}}, "Save picture")),
+      this.forestStage.element);
     const examples = exampleRow(this.about.examples.sentences.map((words) =>
       make("button", {type: "button", class: "plain", on: {click: () => (set({words, a: "", b: "", highlight: ""}), this.restore())}}, words)));
     this.attribution = make("div", {class: "card list output"}, make("h2", {}, "Difference between A and B"), this.balance, this.fragments.element);

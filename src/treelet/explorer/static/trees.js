@@ -1,8 +1,8 @@
 // Compares two trees: their kernel value, its dependence on the decay and the shared fragments, the table of all pairs of nodes, or
 // the edits that turn one tree into the other.
 
-import {LatestRequest, ask} from "./ask.js";
-import {ErrorLine, NAMES, TreeEditor, chip, choice, drawn, el, exampleRow, figures, fragmentList, make, saveFile, slider, stage} from "./parts.js";
+import {LatestRequest} from "./ask.js";
+import {ErrorLine, NAMES, TreeEditor, chip, choice, drawn, el, exampleRow, figures, fragmentList, make, savePicture, slider, stage} from "./parts.js";
 import {StepTable} from "./steps.js";
 
 const KERNELS = {st: "Subtrees", sst: "Subset trees", pt: "Partial trees"};
@@ -204,12 +204,7 @@ export class TreesView {
   async download() {
     const {a, b, kernel, lam, mu, depth, normalized} = this.fields, table = this.shown === "table";
     const fields = {a, b, kernel, lam: Number(lam), mu: Number(mu), depth: depth === "" || table ? null : Number(depth), normalized: normalized !== ""};
-    try {
-      const {svg} = await ask("save", {...fields, show: this.shown});
-      saveFile(svg, "image/svg+xml", `treelet-${this.shown}.svg`);
-    } catch (error) {
-      this.errorLine.show(error);
-    }
+    await savePicture({...fields, show: this.shown}, this.errorLine);
   }
 
   updateEdits(result) {
