@@ -278,7 +278,7 @@ def test_the_grid_of_a_learner(links: Path, learner: str, tuned: str) -> None:
         (["--kernel", "locality", "--match", "exact", "--theta", "1"], "--theta does not apply to --match exact."),
         (["--kernel", "locality", "--lam", "1"], "--lam does not apply to --kernel locality."),
         (["--kernel", "sst"], "the file contains tagged sentences, not trees. Use --kernel tagging"),
-        (["--format", "tsv"], "--format applies to trees. The format of tagged is detected."),
+        (["--format", "tsv"], "--format applies to trees. The format of tagged sentences is detected."),
         (["--option", "tags=1"], "Files of tagged have no option 'tags'. Did you mean 'tag'?"),
         (["--vectors", "1"], "--vectors needs feature vectors. The file has only tagged sentences."),
     ],
@@ -304,6 +304,23 @@ def test_labels_that_do_not_fit(forests: tuple[Path, Path]) -> None:
     assert "has an empty label" in fail(*train, "--labels", labels)
     assert "exclude each other" in fail(*train, "--labels", labels, "--skip-bad")
     assert "would overwrite --labels" in fail(*train[:-1], labels, "--labels", labels)
+
+
+def test_files_of_another_kernel(forests: tuple[Path, Path], tagged: Path, tmp_path: Path) -> None:
+    trees = tmp_path / "bank.mrg"
+    for file, kernel, message in (
+        (forests[0], "tagging", "the file contains forests, not tagged sentences. Use --kernel forest"),
+        (forests[0], "locality", "the file contains forests, not parses. Use --kernel forest"),
+        (tagged, "forest", "the file contains tagged sentences, not forests. Use --kernel tagging"),
+        (tagged, "locality", "the file contains tagged sentences, not parses. Use --kernel tagging"),
+        (trees, "tagging", "the file contains trees, not tagged sentences. Use --kernel sst"),
+        (trees, "locality", "the file contains trees, not parses. Use --kernel sst"),
+    ):
+        assert f"{file}: {message}" in fail("gram", file, "--kernel", kernel)
+    trees.write_text("(S (A a)\n")
+    assert "never closed" in fail("gram", trees, "--kernel", "forest")
+    for command in (["gram", "he reads"], ["nearest", "he reads"], ["compare", "he reads", "the/D dog/N"]):
+        assert "'he reads' is neither a tagged sentence" in fail(*command, "--kernel", "tagging")
 
 
 def test_a_bad_line_is_named_or_skipped(tmp_path: Path) -> None:

@@ -94,3 +94,10 @@ def test_several_files(tmp_path: Path) -> None:
 def test_options_that_do_not_exist() -> None:
     with pytest.raises(ParameterError, match=r"Files of forests have no option 'tag'. The options are label_column, "):
         read_examples(io.StringIO(json.dumps({"nodes": [], "edges": [], "root": None})), "forests", tag=1)
+
+
+def test_trees_are_not_columns_of_words() -> None:
+    for text in ("(S (A a) (B b))\n", "( (S (NP\n  (A a))))\n"):
+        with pytest.raises(FormatError, match="this looks like trees in brackets"):
+            tagged(text)
+    assert tagged("( (\nx N\n) )\n") == (["(/( x/N )/)"], None)

@@ -38,6 +38,7 @@ _EXAMPLES = {
     "parses": ("a parse in JSON", """'{"words": ["dogs", "bark"], "links": [[0, 1, "Sp"]]}'"""),
 }
 """The contents of files, with the form in which an argument can be an example itself."""
+_NOUNS = {"trees": "tree", "forests": "forest", "tagged": "tagged sentence", "parses": "parse"}
 
 
 def contents_of(kernel: Kernel | None) -> str:
@@ -99,7 +100,7 @@ def read_argument(text: str, argument: str, reading: Reading, *, located: bool =
     except FileError as error:
         raise_unreadable(text, error, contents)
     if len(items) != 1 or items[0] is None:
-        noun = {"tagged": "sentence"}.get(contents, contents.removesuffix("s"))
+        noun = _NOUNS[contents]
         raise TreeError(f"{name}: the file must contain exactly one {noun}. Got {plural(len(items), noun)} instead.")
     return items[0]
 
@@ -115,7 +116,7 @@ def read_files(files: list[str], reading: Reading, contents: str, **options: Any
     from treelet.structures import ForestBank, read_trees
 
     if contents == "trees" or (contents == "forests" and _has_trees(files, reading)):
-        with _naming_the_kernel(files, reading):
+        with _naming_the_kernel(reading, contents):
             trees = read_trees(files, **reading.arguments(**options))
         return trees if contents == "trees" else ForestBank(trees)
     return _read_labeled(files, reading, contents, labels=False, **options).bank
@@ -127,11 +128,18 @@ def _read_labeled(files: list[str], reading: Reading, contents: str, *, labels: 
 
     given = reading.arguments(**options)
     if given.pop("format") is not None:
-        raise ParameterError(f"--format applies to trees. The format of {contents} is detected. Remove --format.")
+        raise ParameterError(
+            f"--format applies to trees. The format of {_NOUNS[contents]}s is detected. Remove --format."
+        )
     if options.get("column") is not None:
-        raise ParameterError(f"--column applies to trees, not to {contents}. Remove --column.")
+        raise ParameterError(f"--column applies to trees, not to {_NOUNS[contents]}s. Remove --column.")
     given.pop("column", None)
-    return read_labeled(files, contents, labels=labels, **given)
+    if missing := next((file for file in files if " " in file.strip() and not os.path.lexists(file)), None):
+        form, example = _EXAMPLES[contents]
+        if not re.search(r"[/\\*]|\.\w+$", missing):  # otherwise it is probably the name of a file
+            raise ParameterError(f"{shortened(missing)} is neither {form}, such as {example}, nor an existing file.")
+    with _naming_the_kernel(reading, contents):
+        return read_labeled(files, contents, labels=labels, **given)
 
 
 def _has_trees(files: Sequence[str], reading: Reading) -> bool:
@@ -147,26 +155,30 @@ def _has_trees(files: Sequence[str], reading: Reading) -> bool:
 
 
 @contextmanager
-def _naming_the_kernel(files: Sequence[str], reading: Reading) -> Iterator[None]:
-    """If a file that should contain trees has forests, tagged sentences or parses, name their kernel in the error."""
+def _naming_the_kernel(reading: Reading, contents: str) -> Iterator[None]:
+    """If a file has other contents than a kernel needs, name the kernel for them in the error."""
     from treelet.formats.base import opening_lines
     from treelet.formats.files import open_source
 
+    kernels = {
+        "forest": ("forests", '"nodes"'),
+        "locality": ("parses", '"words"'),
+        "tagging": ("tagged", ""),
+        "sst": ("trees", ""),
+    }
     try:
         yield
     except FormatError as error:
         if os.path.isfile(error.source) and reading.format is None:
             with open_source(error.source, reading.encoding) as source:
                 cells = "".join(opening_lines(source.head())[:1]).split("\t")
-            for kernel, contents, field in (
-                ("forest", "forests", '"nodes"'),
-                ("locality", "parses", '"words"'),
-                ("tagging", "tagged", ""),
-            ):
-                if any(is_example(cell, contents) and field in cell for cell in cells):
-                    noun = {"tagged": "tagged sentences"}.get(contents, contents)
+            for kernel, (found, field) in kernels.items():
+                if contents == "forests" and found == "trees":  # a tree is a forest
+                    continue
+                if found != contents and any(is_example(cell, found) and field in cell for cell in cells):
+                    here, needed = (_NOUNS[name] + "s" for name in (found, contents))
                     raise FormatError(
-                        f"the file contains {noun}, not trees. Use --kernel {kernel}, or a model that was trained with it.",
+                        f"the file contains {here}, not {needed}. Use --kernel {kernel}, or a model that was trained with it.",
                         error.source,
                     ) from None
         raise
@@ -181,11 +193,13 @@ def _literal_examples(texts: Sequence[str], argument: str, reading: Reading, con
     if not found:
         return None
     if len(found) < len(texts):
-        what = "trees in brackets" if contents == "trees" else contents
-        noun = "trees" if contents == "trees" else contents
-        raise ParameterError(f"{argument} contains {what} and file names. Pass {noun} only, or files only.")
-    noun = contents.removesuffix("s") if contents != "tagged" else "sentence"
-    names = [argument if len(found) == 1 else f"{noun} {number} of {argument}" for number in range(1, len(found) + 1)]
+        nouns = f"{_NOUNS[contents]}s"
+        what = f"{nouns} in brackets" if contents == "trees" else nouns
+        raise ParameterError(f"{argument} contains {what} and file names. Pass {nouns} only, or files only.")
+    names = [
+        argument if len(found) == 1 else f"{_NOUNS[contents]} {number} of {argument}"
+        for number in range(1, len(found) + 1)
+    ]
     bank = Treebank if contents == "trees" else CONTENTS[contents][0]
     return bank(
         [read_argument(text, name, reading, contents=contents) for text, name in zip(found, names, strict=True)]
@@ -273,7 +287,7 @@ class Examples:
         if self.labels is None or not any(self.labels):
             only_trees = self.format in ("brackets", "lines", "conllu", "html", "xml", "python", "code")
             reason = f", because the format {self.format!r} stores only trees" if only_trees else ""
-            noun = {"forests": "forest", "tagged": "tagged sentence", "parses": "parse"}.get(self.format, "tree")
+            noun = _NOUNS.get(self.format, "tree")
             raise ParameterError(
                 f"{self.file}: the examples have no class labels{reason}. "
                 f"Write one example per line as label<TAB>{noun} in a .tsv file, or pass a file of labels with --labels."
@@ -316,7 +330,7 @@ class Examples:
     def columns(self) -> str:
         """Return the names of the columns, for messages."""
         if self.format in _EXAMPLES:
-            return {"tagged": "tagged sentences"}.get(self.format, self.format)
+            return f"{_NOUNS[self.format]}s"
         names = [_named("tree column", self.trees)] if self.trees else []
         names += [_named("vector column", self.vectors)] if self.vectors else []
         return " and ".join(names) or "neither trees nor vectors"
@@ -354,7 +368,7 @@ def read_examples(
         content = _read_labeled(list(files), reading, contents, labels=labels)
         strings = {} if content.queries is None else {"qid": content.queries}
         return Examples(shown, contents, {contents: content.bank}, {}, strings, content.labels, len(content.bank))
-    with _naming_the_kernel(files, reading):
+    with _naming_the_kernel(reading, contents):
         document = read_document(list(files), labels=labels, **reading.arguments())
     chosen = str(document.format)
     both = document.trees.keys() & document.vectors.keys()

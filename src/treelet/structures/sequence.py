@@ -448,6 +448,8 @@ def _check_columns(source: Source, word: int) -> None:
                 "this looks like JSON Lines. Parse each line with json.loads, and create treelet.Tagged(words, tags).",
                 1,
             )
+    if re.match(r"\(\s*\(?\S+\s*\(\S+", first.lstrip()):  # not "( (", a bracket and its tag
+        raise source.error("this looks like trees in brackets. Read them with treelet.read_trees.", 1)
     if TaggedBank._is_text(first):
         raise source.error("this looks like word/tag with one sentence per line. Read it with format='slashes'.", 1)
 
