@@ -104,6 +104,13 @@ EXPERIMENTS = {
         ("semeval2010_t8", "ptb_sample", "masc_srl", "questionbank", "craft"),
         26,
     ),
+    "forest-relations-conll04": Experiment(
+        "forest_relations",
+        "relations between typed entities from packed forests against best trees (Zhang, Zhang & Li 2010)",
+        ("conll04", "ptb_sample", "masc_srl", "questionbank", "craft"),
+        40,
+        {"corpus": "conll04"},
+    ),
     "forest-roles": Experiment(
         "forest_roles",
         "semantic roles from packed forests against best trees (Zhang, Zhang & Li 2010)",

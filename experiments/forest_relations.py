@@ -1,10 +1,11 @@
 """Relation extraction with packed forests, after section 4.2 of Zhang, Zhang & Li (2010).
 
-The data is SemEval-2010 task 8, relations between nominals. The kernels compare path-enclosed trees of the best parse
-with path-enclosed forests: of the ten best parses of a lexicalized parser, or of the chart of our own grammar, which
-parses the sentence or only the span from entity to entity. Settings are chosen by cross-validation on some of the
-training sentences, with the same grids for trees and forests. Each system is tested once on the official test sentences,
-and in splits of the training sentences that were not used to choose settings.
+There are two corpora: SemEval-2010 task 8, relations between nominals, and CoNLL04, newspaper sentences whose entities
+have types, as in the paper's corpus. The kernels compare path-enclosed trees of the best parse with path-enclosed
+forests: of the ten best parses of a lexicalized parser (SemEval only), or of the chart of our own grammar, which parses
+the sentence or only the span from entity to entity. Settings are chosen by cross-validation on some of the training
+sentences, with the same grids for trees and forests. Each system is tested in splits of the sentences that were not
+used to choose settings, and for SemEval once on the official test sentences.
 """
 
 from __future__ import annotations
@@ -20,14 +21,21 @@ from numpy.typing import NDArray
 
 from experiments import Log, writing
 from experiments.baselines import describe_ngrams, predict_ngrams, tune_ngrams
-from experiments.data import apart_from, grammar_treebanks, semeval2010
-from experiments.evaluation import compare_mcnemar, holm, mean_std, split_items, tune
+from experiments.data import NONE, apart_from, conll04, grammar_treebanks, semeval2010
+from experiments.evaluation import bootstrap_difference, compare_mcnemar, holm, mean_std, split_items, tune
 from experiments.writing import Claim
 from treelet import gram
-from treelet.cuts import enclosed_forest, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
+from treelet.cuts import (
+    ForestIndex,
+    enclosed_forest,
+    entity_features,
+    indicators,
+    minimal_complete_tree,
+    path_enclosed_tree,
+)
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 from treelet.learn import KernelSVC
-from treelet.metrics import paired_bootstrap, paired_t_test, semeval_scores
+from treelet.metrics import Score, paired_t_test, semeval_scores
 from treelet.parsing import PCFG
 from treelet.structures import Forest, ForestBank, RelationInstance, Table, Tree, Treebank
 from treelet.tasks import composite
@@ -45,6 +53,9 @@ PAPER_SCORES = {"tree": (68.6, 59.3, 63.6), "forest": (70.3, 60.0, 64.7)}
 # with our own grammar.
 FULL: dict[str, Any] = {"parses": 10, "train": None, "test": None, "choosing": 2000, "splits": 5, "folds": 10}
 QUICK: dict[str, Any] = {"parses": 3, "train": 600, "test": 300, "choosing": 300, "splits": 2, "folds": 2}
+# CoNLL04: sentences; sentences to choose settings on; folds of the others.
+FULL_TYPED: dict[str, Any] = {"sentences": None, "choosing": 340, "folds": 10}
+QUICK_TYPED: dict[str, Any] = {"sentences": 120, "choosing": 40, "folds": 2}
 SELECTION_FOLDS = 4
 CURVE = (500, 1000, 2000, 4000)  # training sentences
 GRAMMAR: dict[str, Any] = {"parent": "tags", "markov": 2}
@@ -75,10 +86,16 @@ ALPHAS = {
 }
 PAPER_ALPHA = {"linear": 0.4, "polynomial": 0.23}
 NGRAMS, LEAVES, FOREST_SETTINGS = "n-grams", ", leaves=", ", settings of the forest"
+OTHER = "Other"  # the label of two entities without a relation
+TYPED = "conll04"
 
 
-def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambda text: None) -> dict[str, Any]:
+def run(
+    *, corpus: str = "semeval", quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambda text: None
+) -> dict[str, Any]:
     """Choose settings, then train and test. With `quick`, use few sentences and small grids."""
+    if corpus == TYPED:
+        return run_typed(quick=quick, n_jobs=n_jobs, seed=seed, log=log)
     sizes = QUICK if quick else FULL
     rng = np.random.default_rng(seed)
     data = read_sentences(sizes["parses"], rng, sizes["train"], sizes["test"])
@@ -112,10 +129,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
     own_settings = choose_grammar_settings(selector)
     (own_official, *folds), _ = evaluate_systems(selector, own_settings, parts("fold", sizes["folds"]))
     systems = list(own_official.predictions)
-    all_folds = Part("all folds", data.train, np.concatenate([fold.part.test for fold in folds]))
-    pooled = Outcome(
-        data, all_folds, {name: np.concatenate([fold.predictions[name] for fold in folds]) for name in systems}
-    )
+    pooled = pool(data, folds)
     return {
         "sizes": {
             "train": len(data.train),
@@ -151,6 +165,53 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
     }
 
 
+def run_typed(*, quick: bool, n_jobs: int, seed: int, log: Log) -> dict[str, Any]:
+    """Compare trees and forests of our own grammar on CoNLL04, alone and with the types of the entities."""
+    sizes = QUICK_TYPED if quick else FULL_TYPED
+    rng = np.random.default_rng(seed)
+    data = read_pairs(rng, sizes["sentences"])
+    order = rng.permutation(len(set(data.groups.tolist())))
+    choosing = np.flatnonzero(np.isin(data.groups, order[: sizes["choosing"]]))
+    log(f"{len(data.all)} pairs in {len(order)} sentences, settings chosen on {len(choosing)} pairs")
+    selector = Selector(data, choosing, quick=quick, n_jobs=n_jobs, seed=seed, log=log)
+    notes = data.parse(trees=400 if quick else None, n_jobs=n_jobs)
+    log(f"  parsed by a grammar of {notes['trees']} trees")
+    settings = {
+        "features": selector.tune("features", START | {"source": "span", "kind": "features"}, {"C": GRIDS["C"]})
+    }
+    settings["sentence, MCT"] = selector.tune_structure("sentence, MCT", "sentence", "MCT")
+    settings |= choose_grammar_settings(selector)
+    data.tables.clear()
+    parts = make_splits(data, order[sizes["choosing"] :], sizes["folds"], "fold")
+    folds, _ = evaluate_systems(selector, settings, parts)
+    pooled = pool(data, folds)
+    return {
+        "corpus": TYPED,
+        "sizes": {
+            "pairs": len(data.all),
+            "related": int(np.count_nonzero(data.labels != OTHER)),
+            "sentences": len(order),
+            "repeated": data.removed,
+            "choosing": sizes["choosing"],
+            "choosing_pairs": len(choosing),
+            "folds": len(folds),
+            "selection_folds": SELECTION_FOLDS,
+            "tested": len(pooled.gold),
+            "fold_train": int(np.mean([len(fold.part.train) for fold in folds])),
+        },
+        "grammar": notes,
+        "rows": [
+            pooled.row(name, selector.describe(name, setting)) | {"folds": mean_std(fold.score(name) for fold in folds)}
+            for name, setting in settings.items()
+        ],
+        "tests": compare_systems(pooled, folds, pairs_to_compare(settings), seed),
+        "tried": selector.tried,
+        "leaves": selector.by_leaves,
+        "paper": PAPER_SCORES,
+        "items": [fold.items() for fold in folds],
+    }
+
+
 # --- Data -----------------------------------------------------------------------------------------------------------
 
 
@@ -164,15 +225,27 @@ class Parsed(NamedTuple):
 
 
 class Sentences:
-    """Training sentences followed by test sentences, with their parses by source and cached tables."""
+    """Training sentences followed by test sentences, with their parses by source and cached tables.
+
+    SemEval has one pair of entities per sentence, and scores are means over relations. If the entities have types, a
+    sentence may have several pairs, and scores are those of all relations together (``micro``), as is usual for ACE.
+    `groups` has the number of the sentence of each pair.
+    """
 
     def __init__(self, train: Sequence[RelationInstance], test: Sequence[RelationInstance], removed: int = 0) -> None:
         self.all = [*train, *test]
         self.train, self.test = np.arange(len(train)), np.arange(len(train), len(self.all))
-        self.labels: Labels = np.array([str(each.label) for each in self.all])
+        self.labels: Labels = np.array([str(each.label).replace(NONE, OTHER) for each in self.all])
         self.words = [tuple(each.words) for each in self.all]
         self.removed = removed
-        self.parsed = {"lists": [_parsed_by_list(each) for each in self.all]}
+        self.micro = self.all[0].types is not None
+        self.groups = self.train
+        self.ids: list[int | str] = [int(each.sent or 0) for each in self.all]
+        if self.micro:
+            number = {words: k for k, words in enumerate(dict.fromkeys(self.words))}
+            self.groups = np.array([number[words] for words in self.words])
+            self.ids = [f"{each.doc}/{k}" for k, each in enumerate(self.all)]
+        self.parsed = {"lists": [_parsed_by_list(each) for each in self.all if each.nbest]}
         self.tables: dict[tuple[Any, ...], Table] = {}
 
     def parse(self, *, trees: int | None, n_jobs: int) -> dict[str, int]:
@@ -190,9 +263,16 @@ class Sentences:
         if key not in self.tables:
             parsed = [self.parsed[source][row] for row in rows.tolist()]
             columns: dict[str, Any] = {"tree": cut(parsed, kind, mark, temperature)}
-            columns["features"] = [indicators(entity_features(each.best, each.e1, each.e2)) for each in parsed]
+            columns["features"] = [self.features(self.all[row], each) for row, each in zip(rows, parsed, strict=True)]
             self.tables[key] = Table(columns)
         return self.tables[key]
+
+    @staticmethod
+    def features(instance: RelationInstance, parsed: Parsed) -> dict[str, float]:
+        """Return the types of the entities or, if these are not known, features of words and tree."""
+        if instance.types is not None:
+            return indicators({"type 1": instance.types[0], "type 2": instance.types[1]})
+        return indicators(entity_features(parsed.best, parsed.e1, parsed.e2))
 
     def texts(self, rows: Rows) -> list[str]:
         return [marked_text(self.all[row]) for row in rows.tolist()]
@@ -211,6 +291,18 @@ def read_sentences(
     return Sentences([kept[k] for k in sorted(rng.permutation(len(kept))[:train])], test_instances)
 
 
+def read_pairs(rng: np.random.Generator, sentences: int | None = None) -> Sentences:
+    """Return all pairs of entities of CoNLL04, of each sentence once: the entity that begins first is `e1`."""
+    pairs = [pair for part in ("train", "dev", "test") for pair in conll04(part)]
+    documents = {pair.doc: tuple(pair.words) for pair in pairs}  # each document is one sentence
+    first = {words: doc for doc, words in reversed(documents.items())}
+    kept = [doc for doc, words in documents.items() if first[words] == doc]
+    removed = len(documents) - len(kept)
+    if sentences is not None:
+        kept = [kept[k] for k in rng.permutation(len(kept))[:sentences]]
+    return Sentences([pair for pair in pairs if pair.doc in set(kept)], [], removed)
+
+
 class Part(NamedTuple):
     """Rows of training and of test sentences."""
 
@@ -219,11 +311,11 @@ class Part(NamedTuple):
     test: Rows
 
 
-def make_splits(data: Sentences, rows: Rows, number: int, name: str) -> list[Part]:
+def make_splits(data: Sentences, sentences: Rows, number: int, name: str) -> list[Part]:
     """Split some training sentences. The other training sentences without those of the same words are the training sets."""
     parts = []
     for k in range(number):
-        test = np.sort(rows[k::number])
+        test = np.flatnonzero(np.isin(data.groups, sentences[k::number]))
         train = apart_from((data.words[row] for row in test), np.setdiff1d(data.train, test), data.words)
         parts.append(Part(f"{name} {k}", train, test))
     return parts
@@ -265,18 +357,22 @@ def parse_with_grammar(
 ) -> list[Parsed]:
     """Parse the sentences, or with `span` only the words from entity to entity."""
     spans = [span_between(each) if span else (0, len(each.words)) for each in instances]
-    words = [list(each.words[begin:end]) for each, (begin, end) in zip(instances, spans, strict=True)]
-    parsed = []
-    for each, (begin, _), whole in zip(instances, spans, grammar.forests(words, n_jobs=n_jobs), strict=True):
+    words = [tuple(each.words[begin:end]) for each, (begin, end) in zip(instances, spans, strict=True)]
+    distinct = list(dict.fromkeys(words))
+    by_words: dict[tuple[str, ...], tuple[Tree, Callable[[float], Forest]]] = {}
+    for text, whole in zip(distinct, grammar.forests([list(text) for text in distinct], n_jobs=n_jobs), strict=True):
         if whole is None:
-            raise ValueError(f"Sentence {each.sent} has no parse.")
+            raise ValueError(f"This text has no parse: {' '.join(text)}")
         pruned = whole.prune(PRUNE)
 
         def forest(temperature: float, pruned: Forest = pruned) -> Forest:
             return pruned if temperature == 1 else pruned.temperature(temperature)
 
+        by_words[text] = pruned.best()[0], forest
+    parsed = []
+    for each, (begin, _), text in zip(instances, spans, words, strict=True):
         e1, e2 = ((entity[0] - begin, entity[1] - begin) for entity in (each.e1, each.e2))
-        parsed.append(Parsed(pruned.best()[0], forest, e1, e2))
+        parsed.append(Parsed(*by_words[text], e1, e2))
     return parsed
 
 
@@ -286,7 +382,12 @@ def parse_with_grammar(
 def cut(parsed: Sequence[Parsed], kind: str, mark: str, temperature: float) -> Treebank | ForestBank:
     """Return path-enclosed forests ("forest"), minimum complete trees ("MCT"), or path-enclosed trees."""
     if kind == "forest":
-        return ForestBank([enclosed_forest(each.forest(temperature), each.e1, each.e2, mark=mark) for each in parsed])
+        cuts, last = [], None
+        for each in parsed:
+            if each.forest is not last:  # the pairs of a sentence share its forest
+                last, index = each.forest, ForestIndex(each.forest(temperature))
+            cuts.append(enclosed_forest(index, each.e1, each.e2, mark=mark))
+        return ForestBank(cuts)
     tree = minimal_complete_tree if kind == "MCT" else path_enclosed_tree
     return Treebank([tree(each.best, each.e1, each.e2, mark=mark) for each in parsed])
 
@@ -327,7 +428,8 @@ class Selector:
 
     def __init__(self, data: Sentences, rows: Rows, *, quick: bool, n_jobs: int, seed: int, log: Log) -> None:
         self.data, self.rows, self.quick, self.n_jobs, self.seed, self.log = data, rows, quick, n_jobs, seed, log
-        self.fold = np.random.default_rng(seed).permutation(len(rows)) % SELECTION_FOLDS
+        sentences, sentence = np.unique(data.groups[rows], return_inverse=True)
+        self.fold = (np.random.default_rng(seed).permutation(len(sentences)) % SELECTION_FOLDS)[sentence]
         self.ngrams: dict[str, Any] = {}
         self.other_leaves: dict[str, dict[str, Any]] = {}  # settings with the value of `leaves` that was not chosen
         self.tried: dict[str, int] = {}
@@ -374,8 +476,8 @@ class Selector:
             test, train = np.flatnonzero(self.fold == fold), np.flatnonzero(self.fold != fold)
             model = KernelSVC("precomputed", C=setting["C"], n_jobs=self.n_jobs)
             predicted[test] = model.fit(K[np.ix_(train, train)], y[train]).predict(K[np.ix_(test, train)])
-        result = semeval_scores(y.tolist(), predicted.tolist())
-        return {"f1": result.f1, "accuracy": result.accuracy}
+        result = relation_scores(y, predicted, micro=self.data.micro)
+        return {key: result[key] for key in ("f1", "accuracy")}
 
     def _compute_matrix(self, key: tuple[tuple[str, Any], ...]) -> Floats:
         setting = dict(key)
@@ -444,30 +546,33 @@ def evaluate_systems(
     data, n_jobs = selector.data, selector.n_jobs
     predictions: dict[str, list[Labels]] = {}
     curve: dict[str, list[float]] = {}
-    gold = data.labels[data.test].tolist()
+    first = len(data.train)
     for name, setting in settings.items():
         # One matrix of all training sentences, and one of test with training sentences, serve for all parts.
         kernel, X = kernel_of(setting), data.table(setting, data.train)
         K = gram(kernel, X, n_jobs=n_jobs)
-        K_test = gram(kernel, data.table(setting, data.test), X, n_jobs=n_jobs)
+        K_test = gram(kernel, data.table(setting, data.test), X, n_jobs=n_jobs) if len(data.test) else K[:0]
         predictions[name] = []
         official = [Part("", rows, data.test) for rows in smaller] if name in ("tree", "forest") else []
         for part in (*parts, *official):
             model = KernelSVC("precomputed", C=setting["C"], n_jobs=n_jobs)
             K_train = K if len(part.train) == len(K) else K[np.ix_(part.train, part.train)]
             model.fit(K_train, data.labels[part.train])
-            first = data.test[0]
             if part.test[0] >= first:
                 rows = K_test[np.ix_(part.test - first, part.train)]
             else:
                 rows = K[np.ix_(part.test, part.train)]
             predictions[name].append(np.asarray(model.predict(rows)))
         predictions[name], by_size = predictions[name][: len(parts)], predictions[name][len(parts) :]
-        f1 = semeval_scores(gold, predictions[name][0].tolist()).f1
+        f1, *by_size_f1 = (
+            relation_scores(data.labels[part.test], each, micro=data.micro)["f1"]
+            for part, each in ((parts[0], predictions[name][0]), *zip(official, by_size, strict=True))
+        )
         if name in ("tree", "forest"):
-            curve[name] = [*(semeval_scores(gold, each.tolist()).f1 for each in by_size), f1]
-        selector.log(f"  {name}: test F1 {f1:.2f}")
-    predictions[NGRAMS] = [selector.predict_ngrams(part.train, part.test) for part in parts]
+            curve[name] = [*by_size_f1, f1]
+        selector.log(f"  {name}: F1 of {parts[0].name} {f1:.2f}")
+    if selector.ngrams:
+        predictions[NGRAMS] = [selector.predict_ngrams(part.train, part.test) for part in parts]
     by_part = [{name: listed[k] for name, listed in predictions.items()} for k in range(len(parts))]
     return [Outcome(data, part, each) for part, each in zip(parts, by_part, strict=True)], curve
 
@@ -476,19 +581,19 @@ class Outcome:
     """The predictions of several systems for the test sentences of a part."""
 
     def __init__(self, data: Sentences, part: Part, predictions: dict[str, Labels]) -> None:
-        self.part, self.predictions = part, predictions
+        self.part, self.predictions, self.micro = part, predictions, data.micro
         self.gold: Labels = data.labels[part.test]
-        self.ids = [int(data.all[row].sent or 0) for row in part.test.tolist()]
+        self.ids = [data.ids[row] for row in part.test.tolist()]
         self.labels = sorted(set(data.labels.tolist()))
-        self.relations = sorted({label.partition("(")[0] for label in self.gold} - {"Other"})
+        relevant = data.labels if self.micro else self.gold
+        self.relations = sorted({label.partition("(")[0] for label in relevant.tolist()} - {OTHER})
 
     def score(self, name: str, measure: str = "f1") -> float:
-        """Return the official F1, precision or recall."""
-        return float(getattr(semeval_scores(self.gold.tolist(), self.predictions[name].tolist()), measure))
+        """Return F1, precision or recall."""
+        return relation_scores(self.gold, self.predictions[name], micro=self.micro)[measure]
 
     def row(self, name: str, described: dict[str, Any]) -> dict[str, Any]:
-        scores = {key: self.score(name, key) for key in ("precision", "recall", "f1", "accuracy")}
-        return {"name": name} | scores | described
+        return {"name": name} | relation_scores(self.gold, self.predictions[name], micro=self.micro) | described
 
     def items(self) -> dict[str, Any]:
         """Return for each sentence whether each system is correct, and its prediction, so that any measure can be computed."""
@@ -506,10 +611,12 @@ class Outcome:
         """Compare two systems on the same sentences: by McNemar's test, and by a bootstrap of the difference in F1."""
         predicted = [self.predictions[name] for name in (a, b)]
         counts = [relation_counts(self.gold, each, self.relations) for each in predicted]
+        if self.micro:  # all relations together count as one
+            counts = [each.reshape(len(each), -1, 3).sum(axis=1) for each in counts]
 
         def bootstrap(measure: Callable[[Floats], Floats]) -> dict[str, Any]:
-            test = paired_bootstrap(counts[0], counts[1], measure, random_state=seed)
-            return {"difference": test.difference, "interval": list(test.interval), "p": test.p_value, "over": "items"}
+            test = bootstrap_difference([self.ids], [[each] for each in counts], measure, sentence_of, seed)
+            return {"difference": test["difference"], "interval": test["interval"], "p": test["p"], "over": "items"}
 
         row = compare_mcnemar(a, predicted[0] == self.gold, b, predicted[1] == self.gold)
         row["accuracy"] = row.pop("difference")
@@ -519,16 +626,47 @@ class Outcome:
         return row
 
 
+def sentence_of(item: Any) -> str:
+    """Return the sentence of a stored item: the pairs of a sentence have names such as ``"1024/7"``."""
+    return str(item).partition("/")[0]
+
+
+def pool(data: Sentences, folds: Sequence[Outcome]) -> Outcome:
+    """Return the predictions for the test sentences of all folds together."""
+    part = Part("all folds", data.train, np.concatenate([fold.part.test for fold in folds]))
+    systems = folds[0].predictions
+    return Outcome(data, part, {name: np.concatenate([fold.predictions[name] for fold in folds]) for name in systems})
+
+
+def relation_scores(gold: Labels, predicted: Labels, *, micro: bool) -> dict[str, float]:
+    """Return precision, recall, F1 and accuracy in percent: means over relations, or of all relations together.
+
+    >>> gold, predicted = np.array(["A(e1,e2)", "A(e1,e2)", "B", "Other"]), np.array(["A(e2,e1)", "A(e1,e2)", "B", "B"])
+    >>> relation_scores(gold, predicted, micro=True)
+    {'precision': 50.0, 'recall': 66.66666666666667, 'f1': 57.142857142857146, 'accuracy': 50.0}
+    """
+    relations = {label.partition("(")[0] for side in (gold, predicted) for label in side.tolist()} if micro else None
+    result = semeval_scores(gold.tolist(), predicted.tolist(), relations=relations)
+    by_relation = result.relations.values()
+    total = Score(*(sum(getattr(score, key) for score in by_relation) for key in ("correct", "predicted", "gold")))
+    scores = total if micro else result
+    return {"precision": scores.precision, "recall": scores.recall, "f1": scores.f1, "accuracy": result.accuracy}
+
+
 def pairs_to_compare(systems: Iterable[str]) -> list[tuple[str, str]]:
     """Return the pairs of systems to compare: forests and trees, with and without leaves, both cuts, and the baseline."""
     names = list(systems)
     trees = [name for name in names if "tree" in name and LEAVES not in name]
     pairs = [(name.replace("tree", "forest", 1).removesuffix(FOREST_SETTINGS), name) for name in trees]
     pairs += [(name.partition(LEAVES)[0], name) for name in names if LEAVES in name]
-    pairs += [("tree", "MCT")]
+    pairs += [("tree", "MCT"), ("sentence, tree", "sentence, MCT")]
     ours = ("tree", "forest", "features", "linear, forest", "polynomial, forest", "polynomial, tree")
     pairs += [(name, NGRAMS) for name in names if name in ours]
-    pairs += [(f"{way}, {kind}", kind) for way in ("polynomial", "linear") for kind in ("tree", "forest")]
+    kinds = ("tree", "forest")
+    pairs += [(f"{way}, {kind}", kind) for way in ("polynomial", "linear") for kind in kinds]
+    if "features" in names:
+        pairs += [(f"span, {way}, {kind}", f"span, {kind}") for way in ("polynomial", "linear") for kind in kinds]
+        pairs += [(f"span, {way}, {kind}", "features") for way in ("polynomial", "linear") for kind in kinds]
     pairs += [("span, forest", "sentence, forest"), ("sentence, forest", NGRAMS), ("span, forest", NGRAMS)]
     return [pair for pair in pairs if set(pair) <= set(names)]
 
@@ -608,6 +746,17 @@ COLORS = {"tree": "tab:gray", "forest": "tab:green", "forest, probabilities": "d
 
 def page(results: dict[str, Any]) -> str:
     """Return the results as a Markdown page."""
+    shared: dict[str, Any] = {
+        "claims": claims(results),
+        "paper_table": paper_table(results["paper"]),
+        "f1": {row["name"]: row["f1"] for row in results["rows"]},
+        "diff": difference,
+        "find": find_test,
+        "is_better": is_better,
+        "edges": lambda rows: describe_edges({row["name"]: row["edges"] for row in rows}),
+    }
+    if results.get("corpus") == TYPED:
+        return writing.render("forest_relations_conll04", results, **shared)
     tests, own = results["tests"], results["grammar"]
     with_ngrams = [test for test in tests if test["b"] == NGRAMS]
     better = [test["p_holm"] < 0.05 and test["difference"] > 0 for test in with_ngrams]
@@ -615,19 +764,13 @@ def page(results: dict[str, Any]) -> str:
     return writing.render(
         "forest_relations",
         results,
-        claims=claims(results),
-        f1={row["name"]: row["f1"] for row in results["rows"]},
+        **shared,
         own_f1={row["name"]: row["f1"] for row in own["rows"]},
         pooled_f1={row["name"]: row["pooled"]["f1"] for row in own["rows"]},
         gain=find_test(tests, "forest", "tree"),
         better_than_ngrams=_join([name for name, each in zip(names, better, strict=True) if each]),
         not_better_than_ngrams=_join([name for name, each in zip(names, better, strict=True) if not each]),
         leaves_tests=[test for test in tests if LEAVES in test["b"]],
-        paper_table=paper_table(results["paper"]),
-        diff=difference,
-        find=find_test,
-        is_better=is_better,
-        edges=lambda rows: describe_edges({row["name"]: row["edges"] for row in rows}),
     )
 
 
@@ -684,6 +827,17 @@ def picture(results: dict[str, Any], path: Path) -> None:
         axes.set_xticks(range(len(groups)), list(groups), fontsize=8)
 
     f1 = {row["name"]: row["f1"] for row in results["rows"]}
+    systems = ("sentence", "span", "span, linear", "span, polynomial")
+
+    def own_grammar(axes: Any, f1: Mapping[str, float], folds: int) -> None:
+        bars(axes, {name.replace(", ", ",\n"): (f1[f"{name}, tree"], f1[f"{name}, forest"]) for name in systems})
+        axes.set(title=f"Our own grammar, {folds} folds", ylabel="F1")
+
+    if results.get("corpus") == TYPED:
+        with writing.saved_figure(path, figsize=(6.5, 4)) as (_, axes):
+            own_grammar(axes, f1, results["sizes"]["folds"])
+            axes.legend(handles=[Patch(color=COLORS[name], label=name) for name in ("tree", "forest")], fontsize=8)
+        return
     pooled = {row["name"]: row["pooled"]["f1"] for row in results["grammar"]["rows"]}
     curve, in_paper = results["curve"], results["paper"]
     with writing.saved_figure(path, 3, figsize=(13, 4), width_ratios=(1.3, 1, 1)) as (_, (left, middle, right)):
@@ -701,99 +855,121 @@ def picture(results: dict[str, Any], path: Path) -> None:
         middle.minorticks_off()
         middle.grid(alpha=0.3)
         middle.legend(loc="lower right", fontsize=8)
-        systems = ("sentence", "span", "span, linear", "span, polynomial")
-        bars(
-            right, {name.replace(", ", ",\n"): (pooled[f"{name}, tree"], pooled[f"{name}, forest"]) for name in systems}
-        )
+        own_grammar(right, pooled, results["grammar"]["folds"])
         right.axhline(pooled[NGRAMS], color=COLORS[NGRAMS], linewidth=1)
-        right.set(title=f"Our own grammar, {results['grammar']['folds']} folds", ylim=(50, 85))
+        right.set(ylabel="", ylim=(50, 85))
+
+
+# What the paper says of relations, the printed figure, and the effect in it.
+SAYS: dict[str, tuple[str, str, float | None]] = {
+    "better": ("the forest kernel is better than the tree kernel", "F1 64.7 against 63.6, +1.1", 1.1),
+    "chart": (
+        "the forest kernel is also better with forests of a chart parser, of the span from entity to entity",
+        "F1 +1.1",
+        1.1,
+    ),
+    "composite": (
+        "the forest kernel is also better within the composite kernels of Zhang et al. (2006)",
+        "F1 +1.1",
+        1.1,
+    ),
+    "precision": ("the forest kernel increases precision", "P 70.3 against 68.6, +1.7", 1.7),
+    "cut": ("path-enclosed trees are better than minimum complete trees", "a large drop", None),
+    "features": ("the tree with features of the entities is better than the tree alone", "none", None),
+}
+
+
+def _text(tests: Mapping[str, Mapping[str, Any]]) -> str:
+    return "; ".join(f"{name} {difference(test)}".lstrip() for name, test in tests.items())
+
+
+def _better(key: str, where: str, tests: Mapping[str, Mapping[str, Any]], note: str = "") -> Claim:
+    says, printed, effect = SAYS[key]
+    ours = f"{where}: {_text(tests)}"
+    return Claim(PAPER, f"relations: {says}", printed, ours, "greater", list(tests.values()), effect=effect, note=note)
+
+
+def _gain(name: str, tests: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the test of forest against tree."""
+    prefix = f"{name}, " if name else ""
+    return find_test(tests, f"{prefix}forest", f"{prefix}tree")
+
+
+def _over_folds(test: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the test over folds, with the test over items beside it: the models were trained anew in each fold."""
+    return {**test["splits"], "items": {key: test[key] for key in ("difference", "interval", "p")}}
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Return the claims of the paper about relations."""
+    if results.get("corpus") == TYPED:
+        return _claims_of_typed(results)
     tests, own = results["tests"], results["grammar"]
-
-    def gain(name: str, tests: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return the test of forest against tree."""
-        prefix = f"{name}, " if name else ""
-        return find_test(tests, f"{prefix}forest", f"{prefix}tree")
-
-    def over_folds(test: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the test over folds, with the test over items beside it: the models were trained anew in each fold."""
-        return {**test["splits"], "items": {key: test[key] for key in ("difference", "interval", "p")}}
-
-    lists, cuts = gain("", tests), find_test(tests, "tree", "MCT")
-    span, sentence = (gain(name, own["pooled_tests"]) for name in ("span", "sentence"))
-    same_settings = {
-        name: over_folds(find_test(own["pooled_tests"], f"{name}, forest", f"{name}, tree{FOREST_SETTINGS}"))
-        for name in ("span", "sentence")
-    }
+    pooled = own["pooled_tests"]
+    lists = _gain("", tests)
+    gains = {name: _gain(name, pooled) for name in ("span", "sentence")}
     folds = f"SemEval-2010, our grammar, {own['pooled']:,} sentences in {own['folds']} folds"
     ten_parses = "with ten parses, on the official test sentences"
-
-    def text(tests: Mapping[str, Mapping[str, Any]]) -> str:
-        return "; ".join(f"{name} {difference(test)}" for name, test in tests.items())
-
-    def better(
-        says: str,
-        printed: str,
-        where: str,
-        tests: Mapping[str, Mapping[str, Any]],
-        effect: float | None,
-        note: str = "",
-    ) -> Claim:
-        ours = f"{where}: {text(tests)}"
-        return Claim(
-            PAPER, f"relations: {says}", printed, ours, "greater", list(tests.values()), effect=effect, note=note
-        )
-
+    of_2006 = "about Zhang et al. (2006)"
     return [
-        better(
-            "the forest kernel is better than the tree kernel",
-            "F1 64.7 against 63.6, +1.1",
+        _better(
+            "better",
             folds,
-            {"span": over_folds(span), "sentence": over_folds(sentence)},
-            1.1,
-            f"the tree with the forest's settings: {text(same_settings)}; {ten_parses}: {difference(lists)}",
+            {name: _over_folds(test) for name, test in gains.items()},
+            f"the tree with the forest's settings: {_text(_same_settings(pooled))}; {ten_parses}: {difference(lists)}",
         ),
-        better(
-            "the forest kernel is also better with forests of a chart parser, of the span from entity to entity",
-            "F1 +1.1",
+        _better(
+            "chart",
             "SemEval-2010, our grammar, official test sentences",
-            {name: gain(name, own["tests"]) for name in ("span", "sentence")},
-            1.1,
+            {name: _gain(name, own["tests"]) for name in gains},
         ),
-        better(
-            "the forest kernel is also better within the composite kernels of Zhang et al. (2006)",
-            "F1 +1.1",
+        _better(
+            "composite",
             f"{folds}, span",
-            {way: over_folds(gain(f"span, {way}", own["pooled_tests"])) for way in DEGREES},
-            1.1,
-            f"{ten_parses}: {text({way: gain(way, tests) for way in DEGREES})}",
+            {way: _over_folds(_gain(f"span, {way}", pooled)) for way in DEGREES},
+            f"{ten_parses}: {_text({way: _gain(way, tests) for way in DEGREES})}",
         ),
-        better(
-            "the forest kernel increases precision",
-            "P 70.3 against 68.6, +1.7",
+        _better(
+            "precision",
             folds,
-            {"span": over_folds(span["precision"]), "sentence": over_folds(sentence["precision"])},
-            1.7,
+            {name: _over_folds(test["precision"]) for name, test in gains.items()},
             f"in the paper, recall increases less; {ten_parses}: {difference(lists['precision'])}",
         ),
-        Claim(
-            PAPER,
-            "relations: path-enclosed trees are better than minimum complete trees",
-            "a large drop",
-            f"SemEval-2010: {difference(cuts)}",
-            "greater",
-            [cuts],
-            note="about Zhang et al. (2006)",
-        ),
-        better(
-            "the tree with features of the entities is better than the tree alone",
-            "none",
+        _better("cut", "SemEval-2010", {"": find_test(tests, "tree", "MCT")}, of_2006),
+        _better(
+            "features",
             "SemEval-2010",
             {way: find_test(tests, f"{way}, tree", "tree") for way in DEGREES},
-            None,
-            "about Zhang et al. (2006)",
+            of_2006,
+        ),
+    ]
+
+
+def _same_settings(tests: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the tests of the forest against the tree with the settings of the forest."""
+    return {
+        name: _over_folds(find_test(tests, f"{name}, forest", f"{name}, tree{FOREST_SETTINGS}"))
+        for name in ("span", "sentence")
+    }
+
+
+def _claims_of_typed(results: dict[str, Any]) -> list[Claim]:
+    tests, sizes = results["tests"], results["sizes"]
+    where = f"CoNLL04, our grammar, {sizes['tested']:,} pairs in {sizes['folds']} folds"
+    gains = {name: _gain(name, tests) for name in ("span", "sentence")}
+    return [
+        _better(
+            "better",
+            where,
+            {name: _over_folds(test) for name, test in gains.items()},
+            f"CoNLL04, the tree with the forest's settings: {_text(_same_settings(tests))}",
+        ),
+        _better("composite", f"{where}, span", {way: _over_folds(_gain(f"span, {way}", tests)) for way in DEGREES}),
+        _better("precision", where, {name: _over_folds(test["precision"]) for name, test in gains.items()}),
+        _better("cut", f"{where}, sentence", {"": _over_folds(find_test(tests, "sentence, tree", "sentence, MCT"))}),
+        _better(
+            "features",
+            f"{where}, types of the entities, span",
+            {way: _over_folds(find_test(tests, f"span, {way}, tree", "span, tree")) for way in DEGREES},
         ),
     ]
