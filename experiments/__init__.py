@@ -164,6 +164,12 @@ EXPERIMENTS = {
         ),
         16,
     ),
+    "collins-duffy-values": Experiment(
+        "kernel_values",
+        "values of the tree kernel of a tree with itself and with others (Collins & Duffy 2001)",
+        ("questionbank", "ptb_sample"),
+        1,
+    ),
     "collins-duffy-wsj-split": Experiment(
         "collins_duffy",
         f"{RERANKING}: Wall Street Journal, annotated grammar with label splits",

@@ -72,8 +72,8 @@ class Claim:
         Whether this is our own question rather than a claim of a paper.
     decides : bool
         Whether the result can decide. Results on generated sentences are shown but decide nothing.
-    other_readings : sequence of sequence of mapping
-        Tests by other readings of the claim. If the readings disagree, the verdict is undecided.
+    other_readings : sequence of Claim
+        The same claim by other readings. If the verdicts of the readings differ, the verdict is undecided.
 
     Examples
     --------
@@ -97,16 +97,18 @@ class Claim:
     note: str = ""
     own: bool = False
     decides: bool = True
-    other_readings: Sequence[Sequence[Mapping[str, Any]]] = ()
+    other_readings: Sequence[Claim] = ()
 
     @property
     def verdict(self) -> Verdict:
         """The verdict on all comparisons together."""
         if not self.tests:
             raise ValueError(f"The claim {self.says!r} has no tests: a claim needs at least one test.")
-        others = {replace(self, tests=tests, other_readings=()).verdict for tests in self.other_readings}
-        if not self.decides or others - {replace(self, other_readings=()).verdict if others else ""}:
+        if not self.decides:
             return "undecided"
+        if self.other_readings:
+            readings = {each.verdict for each in (replace(self, other_readings=()), *self.other_readings)}
+            return readings.pop() if len(readings) == 1 else "undecided"
         outcomes = [self._outcome(test) for test in self.tests]
         if "contradicted" in outcomes:
             return "contradicted"
@@ -134,7 +136,11 @@ class Claim:
 
     @property
     def rule_text(self) -> str:
-        """The rule with its margin or bounds."""
+        """The rule with its margin or bounds, and those of other readings."""
+        return "; or ".join(dict.fromkeys(each._rule_text for each in (self, *self.other_readings)))
+
+    @property
+    def _rule_text(self) -> str:
         if self.rule == "alike":
             return f"alike, ± {self.margin:g}"
         if self.rule == "greater":
