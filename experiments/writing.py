@@ -137,7 +137,7 @@ class Claim:
     @property
     def rule_text(self) -> str:
         """The rule with its margin or bounds, and those of other readings."""
-        return "; or ".join(dict.fromkeys(each._rule_text for each in (self, *self.other_readings)))
+        return "; other reading: ".join(dict.fromkeys(each._rule_text for each in (self, *self.other_readings)))
 
     @property
     def _rule_text(self) -> str:
