@@ -153,7 +153,10 @@ def test_verdicts_follow_the_rules() -> None:
     assert claim("within", sure, low=4, high=5) == claim("within", sure, high=0.5) == "contradicted"
     other = Claim("paper", "says", "1", "2", "within", [{"value": 2.0, "interval": [1.0, 3.0]}], low=0)
     assert claim("greater", against, other_readings=[other]) == "undecided", "the readings disagree"
-    assert replace(other, other_readings=[replace(other, high=4)]).rule_text == "within: at least 0; other reading: within 0 to 4"
+    assert (
+        replace(other, other_readings=[replace(other, high=4)]).rule_text
+        == "within: at least 0; other reading: within 0 to 4"
+    )
     assert claim("greater", sure, other_readings=[other, other]) == "holds"
     assert claim("greater", sure, decides=False) == "undecided", "generated sentences decide nothing"
     for options in ({}, {"margin": None}):
