@@ -115,7 +115,7 @@ EXPERIMENTS = {
         "forest_roles",
         "semantic roles from packed forests against best trees (Zhang, Zhang & Li 2010)",
         ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl", "questionbank"),
-        20,
+        12,
     ),
     "locality-protocol": Experiment(
         "locality_protocol",

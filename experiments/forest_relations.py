@@ -953,6 +953,18 @@ def _same_settings(tests: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]
     }
 
 
+def gains() -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the gains of forests over trees on the stored pages, over splits and items, by parser and corpus."""
+    semeval, typed = (writing.read_results(name) for name in ("forest-relations", "forest-relations-conll04"))
+    tests = {"SemEval-2010": semeval["grammar"]["pooled_tests"], "CoNLL04": typed["tests"]}
+    by_corpus = {
+        f"{corpus}, {name}": _over_folds(_gain(name, each))
+        for corpus, each in tests.items()
+        for name in ("span", "sentence")
+    }
+    return {"lists": {"SemEval-2010": _over_folds(_gain("", semeval["tests"]))}, "grammar": by_corpus}
+
+
 def _claims_of_typed(results: dict[str, Any]) -> list[Claim]:
     tests, sizes = results["tests"], results["sizes"]
     where = f"CoNLL04, our grammar, {sizes['tested']:,} pairs in {sizes['folds']} folds"

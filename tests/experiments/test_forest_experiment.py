@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ttest_ind
 
 from conftest import first_lines, run_experiment
 from experiments import forest_relations, forest_roles
@@ -27,7 +28,7 @@ from experiments.forest_roles import (
 from experiments.writing import VERDICTS, plus_minus, read_items
 from treelet.cuts import path_enclosed_tree
 from treelet.errors import ParameterError
-from treelet.metrics import paired_bootstrap, semeval_scores
+from treelet.metrics import paired_bootstrap, paired_t_test, semeval_scores
 from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
 from treelet.structures.instances import Parse, RelationInstance, RoleInstance
@@ -256,6 +257,63 @@ def test_parses_of_spans_have_their_entities_in_place() -> None:
     assert parsed.best.words() == ["man", "in", "town"]
     assert cut([parsed], "tree", "tags", 1.0)[0] == path_enclosed_tree(parsed.best, (2, 3), (0, 1), mark="tags")
     assert len(cut([parsed], "forest", "tags", 2.0)) == 1
+
+
+def test_two_gains_are_compared_by_welch() -> None:
+    rng = np.random.default_rng(0)
+    sides = rng.normal(1, 1, 10), rng.normal(0, 2, 5)
+    gains = []
+    for side in sides:
+        test = paired_t_test(side, np.zeros(len(side)))
+        items = {"difference": 1.0, "interval": [0.0, 2.0], "of": 999}
+        gains.append({"difference": test.difference, "interval": test.interval, "of": len(side), "items": items})
+    found = forest_roles._larger(*gains)
+    assert found["p"] == pytest.approx(ttest_ind(*sides, equal_var=False).pvalue)
+    assert found["difference"] == pytest.approx(sides[0].mean() - sides[1].mean())
+    assert found["items"]["interval"] == pytest.approx([-(2**0.5), 2**0.5])
+
+
+def test_scores_of_all_relations_together() -> None:
+    gold = np.array(["A(e1,e2)", "A(e2,e1)", "B", "Other", "Other"])
+    found = np.array(["A(e1,e2)", "A(e1,e2)", "Other", "C", "Other"])  # C is no relation of the gold labels
+    scores = forest_relations.relation_scores(gold, found, micro=True)
+    assert scores == {"precision": pytest.approx(100 / 3), "recall": pytest.approx(100 / 3), "f1": pytest.approx(100 / 3), "accuracy": 40}  # fmt: skip
+    means = forest_relations.relation_scores(gold, found, micro=False)
+    assert means["f1"] == pytest.approx(semeval_scores(gold.tolist(), found.tolist()).f1) == pytest.approx(25)
+
+
+def test_pairs_of_a_sentence_stay_together() -> None:
+    words = [f"w{k}" for k in range(4)]
+    pairs = [
+        RelationInstance(words=(*words, str(doc)), e1=(a, a + 1), e2=(b, b + 1), label="none", types=("Loc", "Org"), doc=str(doc))
+        for doc in range(9)
+        for a, b in ((0, 2), (0, 3), (2, 3))
+    ]  # fmt: skip
+    data = forest_relations.Sentences(pairs, [])
+    assert data.micro
+    assert set(data.labels.tolist()) == {"Other"}
+    parts = forest_relations.make_splits(data, np.array([8, 1, 4, 6]), 2, "fold")
+    assert [sorted(set(data.groups[part.test].tolist())) for part in parts] == [[4, 8], [1, 6]]
+    for part in parts:
+        assert len(part.test) == 6
+        assert not set(data.groups[part.test].tolist()) & set(data.groups[part.train].tolist())
+        assert len(part.train) + len(part.test) == 27
+    selector = forest_relations.Selector(data, np.arange(27), quick=True, n_jobs=1, seed=0, log=print)
+    assert all(len(set(selector.fold[3 * doc : 3 * doc + 3].tolist())) == 1 for doc in range(9))
+    phrases = phrase_grammar(PCFG.from_treebank([Tree.parse(NEAR)], **GRAMMAR), [Tree.parse(NEAR)])
+    parsed = parse_with_grammar(pairs[:3], phrases, span=False, n_jobs=1)
+    assert len({id(each.best) for each in parsed}) == 1, "a sentence is parsed once"
+    assert data.features(pairs[0], parsed[0]) == {"type 1=Loc": 1.0, "type 2=Org": 1.0}
+    assert forest_relations.sentence_of(data.ids[4]) == "1"
+
+
+def test_edges_of_forests_by_hand() -> None:
+    folds = [[instance(f"{fold}{k}") for k in range(2)] for fold in "ab"]
+    parser = nbest_parser([each for fold in folds for each in fold])
+    found = forest_roles.edges_per_node(folds, parser)
+    forest = parser.forest(("a0", 0), 1.0)
+    assert found["tree"]["value"] == pytest.approx(len(forest.edges) / 19)  # six words, six tags, seven phrases
+    assert found["forest"]["folds"] == pytest.approx([len(forest.edges) / len(forest.nodes)] * 2)
 
 
 def test_tests_of_differences() -> None:
