@@ -110,6 +110,7 @@ EXPERIMENTS = {
         ("conll04", "ptb_sample", "masc_srl", "questionbank", "craft"),
         40,
         {"corpus": "conll04"},
+        page="forest-relations",
     ),
     "forest-roles": Experiment(
         "forest_roles",
@@ -169,6 +170,7 @@ EXPERIMENTS = {
         "values of the tree kernel of a tree with itself and with others (Collins & Duffy 2001)",
         ("questionbank", "ptb_sample"),
         1,
+        page="collins-duffy",
     ),
     "collins-duffy-wsj-split": Experiment(
         "collins_duffy",

@@ -955,7 +955,9 @@ def page(*runs: dict[str, Any]) -> str:
         outcomes=outcomes,
         sections=sections,
         claims=writing.joined_claims({run["experiment"]: run for run in runs}),
-        labels={run["experiment"]: _corpus_name(run) if "kind" in run else f"{run['splits']} splits" for run in runs},
+        labels={run["experiment"]: _corpus_name(run) for run in on_corpora}
+        | {run["experiment"]: f"{run['splits']} splits" for run in runs if "splits" in run and "kind" not in run}
+        | {"collins-duffy-values": "gold trees"},
         quick=any(run["quick"] for run in runs),
         printed=PRINTED,
         anchor=lambda name: re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-"),

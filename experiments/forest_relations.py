@@ -744,11 +744,16 @@ def _macro(sums: Floats, columns: tuple[int, ...], factor: int) -> Floats:
 COLORS = {"tree": "tab:gray", "forest": "tab:green", "forest, probabilities": "darkgreen", "n-grams": "tab:orange"}
 
 
-def page(results: dict[str, Any]) -> str:
-    """Return the results as a Markdown page."""
+def page(*runs: dict[str, Any]) -> str:
+    """Return the results of one or both corpora as one Markdown page."""
+    joined = writing.joined_claims({run["experiment"]: run for run in runs})
+    verdicts = writing.render("verdicts", {}, claims=[claim for claim, _ in joined])
+    return writing.page(["# The forest kernel: relations", *map(_section, runs), verdicts])
+
+
+def _section(results: dict[str, Any]) -> str:
+    """Return the section of one corpus."""
     shared: dict[str, Any] = {
-        "claims": claims(results),
-        "paper_table": paper_table(results["paper"]),
         "f1": {row["name"]: row["f1"] for row in results["rows"]},
         "diff": difference,
         "find": find_test,
@@ -765,6 +770,7 @@ def page(results: dict[str, Any]) -> str:
         "forest_relations",
         results,
         **shared,
+        paper_table=paper_table(results["paper"]),
         own_f1={row["name"]: row["f1"] for row in own["rows"]},
         pooled_f1={row["name"]: row["pooled"]["f1"] for row in own["rows"]},
         gain=find_test(tests, "forest", "tree"),

@@ -113,9 +113,9 @@ def _interval(values: Floats) -> dict[str, Any]:
 # --- Page -----------------------------------------------------------------------------------------------------------
 
 
-def page(results: dict[str, Any]) -> str:
-    """Return the results as a Markdown page."""
-    return writing.render("kernel_values", results, claims=claims(results), power=_power, orders=_orders)
+def section(results: dict[str, Any]) -> str:
+    """Return the section of the page of `collins_duffy`."""
+    return writing.render("kernel_values", results, power=_power, orders=_orders)
 
 
 def _power(value: float) -> str:

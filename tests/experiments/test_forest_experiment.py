@@ -25,7 +25,7 @@ from experiments.forest_roles import (
     nbest_parser,
     split_documents,
 )
-from experiments.writing import VERDICTS, plus_minus, read_items
+from experiments.writing import VERDICTS, page_name, plus_minus, read_items
 from treelet.cuts import path_enclosed_tree
 from treelet.errors import ParameterError
 from treelet.metrics import paired_bootstrap, paired_t_test, semeval_scores
@@ -59,13 +59,14 @@ def quick(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         patched.setattr(forest_relations, "QUICK", forest_relations.QUICK | less)
         less = {"parses": 3, "fit": 40, "dev": 30, "test": 40, "train": 70, "curve": (35,)}
         patched.setattr(forest_roles, "QUICK", forest_roles.QUICK | less)
-        for name in ("forest-relations", "forest-roles"):
+        patched.setattr(forest_relations, "QUICK_TYPED", {"sentences": 70, "choosing": 30, "folds": 2})
+        for name in ("forest-relations", "forest-relations-conll04", "forest-roles"):
             result = run_experiment(name, "--quick", "--json", "--jobs", "2", "--out", out)
             assert result.exit_code == 0, result.output
             found[name] = json.loads(result.stdout)
             assert json.loads((out / f"{name}.json").read_text()) == found[name]
             assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-            found[f"{name}.md"] = (out / f"{name}.md").read_text()
+            found[f"{name}.md"] = (out / f"{page_name(name)}.md").read_text()
             found[f"{name}.items"] = read_items(name, out)
     return found
 
@@ -108,6 +109,40 @@ def test_a_quick_run_of_relations(quick: dict[str, Any]) -> None:
         assert test["precision"]["difference"] == pytest.approx(scores[0].precision - scores[1].precision)
         assert (test["over"], test["splits"]["of"]) == ("items", len(folds))
     assert {claim.verdict for claim in forest_relations.claims(found)} <= set(VERDICTS)
+
+
+def test_a_quick_run_with_typed_entities(quick: dict[str, Any]) -> None:
+    found, page, items = (quick[f"forest-relations-conll04{suffix}"] for suffix in ("", ".md", ".items"))
+    sizes, tests = found["sizes"], {(test["a"], test["b"]): test for test in found["tests"]}
+    ids = [set(one["ids"]) for one in items]
+    assert (len(ids), len(set.union(*ids))) == (sizes["folds"], sizes["tested"])
+    sentences = [{forest_relations.sentence_of(item) for item in each} for each in ids]
+    assert len(set.union(*sentences)) == sum(map(len, sentences)) == sizes["sentences"] - sizes["choosing"]
+    for row in found["rows"]:
+        gold, predicted = (
+            np.array(
+                [one["labels"][k] for one in items for k in (one["gold"] if name is None else one["predicted"][name])]
+            )
+            for name in (None, row["name"])
+        )
+        correct = np.count_nonzero((gold == predicted) & (gold != "Other"))
+        wanted = np.count_nonzero(gold != "Other") + np.count_nonzero(predicted != "Other")
+        assert row["f1"] == pytest.approx(200 * correct / wanted), "all relations together"
+        assert f"| {row['name']} | {row['precision']:.2f} | {row['recall']:.2f} | {row['f1']:.2f} |" in page
+    f1 = {row["name"]: row["f1"] for row in found["rows"]}
+    for name in ("sentence", "span", "span, linear", "span, polynomial"):
+        test = tests[f"{name}, forest", f"{name}, tree"]
+        assert test["difference"] == pytest.approx(f1[test["a"]] - f1[test["b"]])
+        assert test["splits"]["of"] == len(items)
+    assert ("span, linear, tree", "span, tree") in tests
+    claims = forest_relations.claims(found)
+    assert {claim.verdict for claim in claims} <= set(VERDICTS)
+    assert {claim.rests_on for claim in claims} == {"splits"}
+    assert {claim.says for claim in claims} < {
+        claim.says for claim in forest_relations.claims(quick["forest-relations"])
+    }
+    assert page.startswith("# The forest kernel: relations\n")
+    assert page.count("Created with") == 2, "both corpora are on the page"
 
 
 def test_a_quick_run_of_roles(quick: dict[str, Any]) -> None:
