@@ -108,7 +108,7 @@ EXPERIMENTS = {
         "forest_relations",
         "relations between typed entities from packed forests against best trees (Zhang, Zhang & Li 2010)",
         ("conll04", "ptb_sample", "masc_srl", "questionbank", "craft"),
-        40,
+        52,
         {"corpus": "conll04"},
         page="forest-relations",
     ),
