@@ -190,12 +190,13 @@ def test_unmatched_arguments_over_folds_and_over_predicates() -> None:
     part = [one for fold in folds for one in fold]
     rows = {row["what"]: row for row in coverage(folds, nbest_parser(part), (0.0,))}
     tree, forest = rows["best tree, pruned"], rows["forest, pruned"]
-    assert tree["unmatched"]["folds"] == [100 * 10 / 12] * 2  # 4 + 4 + 2 of 6 + 4 + 2 arguments
+    assert tree["unmatched"]["folds"] == pytest.approx([100 * 10 / 12] * 2)  # 4 + 4 + 2 of 6 + 4 + 2 arguments
     assert tree["unmatched"]["items"]["value"] == pytest.approx(100 * 10 / 12)
     assert forest["unmatched"]["items"]["value"] == pytest.approx(50)
     low, high = forest["unmatched"]["items"]["interval"]
     assert low < 50 < high
     assert forest["unmatched"]["items"]["of"] == 12
+    assert tree["removed"]["items"]["value"] == pytest.approx(75), "two of eight candidates are left"
     assert forest["ratio"]["items"] == {"value": 3, "interval": [3, 3], "of": 12}
     fewer = rows["forest, every node"]["fewer"]
     assert fewer["difference"] == 0
