@@ -5,6 +5,7 @@
 #include "checksum.hpp"
 #include "partial_tree.hpp"
 #include "post_order.hpp"
+#include "smo.hpp"
 #include "subset_tree.hpp"
 #include "subtree.hpp"
 
@@ -418,6 +419,20 @@ NB_MODULE(_core, m) {
                 return self.take(order.data(), order.shape(0));
             },
             "order"_a, "The given rows, in the given order.")
+        .def(
+            "merged",
+            [](const NodeWeights &self, LongArray order, MatrixOf<const double> coefficients) {
+                const std::size_t n = order.shape(0), outputs = coefficients.shape(0);
+                if (coefficients.shape(1) != n || (n > 1 && coefficients.stride(1) != 1) ||
+                    (outputs > 1 && coefficients.stride(0) != static_cast<std::int64_t>(n)))
+                    refuse("there must be one contiguous vector of coefficients per output");
+                for (std::size_t i = 0; i < n; ++i)
+                    if (order.data()[i] < 0 || static_cast<std::size_t>(order.data()[i]) >= self.rows())
+                        refuse("order out of range");
+                WithoutGil free;
+                return self.merged(order.data(), n, coefficients.data(), outputs);
+            },
+            "order"_a, "coefficients"_a, "Weighted sums of the given rows, one per row of coefficients.")
         .def("__len__", &NodeWeights::rows)
         .def_prop_ro("entries", [](const NodeWeights &w) { return w.node.size(); })
         .def_prop_ro(
@@ -429,6 +444,25 @@ NB_MODULE(_core, m) {
         .def_prop_ro(
             "weight", [](const NodeWeights &w) { return to_numpy(std::vector(w.weight.begin(), w.weight.end())); },
             nb::rv_policy::automatic);
+
+    m.def(
+        "smo",
+        [](MatrixOf<const float> K, DoubleArray diagonal, DoubleArray low, DoubleArray high, double tube,
+           nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> b,
+           nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> gradient, double tol, std::int64_t max_steps) {
+            const std::size_t n = K.shape(0);
+            if (K.shape(1) != n || (n > 1 && K.stride(1) != 1)) refuse("K must be square, with contiguous rows");
+            for (std::size_t size : {diagonal.shape(0), low.shape(0), high.shape(0), b.shape(0), gradient.shape(0)})
+                if (size != n) refuse("all vectors must have one value per row of K");
+            WithoutGil free;
+            Pulse pulse(check_signals);
+            const Smo::Result result =
+                Smo(n, K.data(), K.stride(0), diagonal.data(), low.data(), high.data(), tube, b.data(), gradient.data())
+                    .solve(tol, max_steps, pulse);
+            return std::make_pair(result.steps, result.gap);
+        },
+        "K"_a, "diagonal"_a, "low"_a, "high"_a, "tube"_a, "b"_a, "gradient"_a, "tol"_a, "max_steps"_a,
+        "Improve a solution on a block of a kernel matrix, in place. Returns the numbers of steps and the gap.");
 
     nb::class_<Similar>(m, "Similar", "Which labels are alike, and how much: rows of a sparse matrix over labels.")
         .def_static(

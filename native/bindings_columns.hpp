@@ -63,11 +63,12 @@ template <template <class> class Algorithm> class Columns {
     }
 
     // Fills `out` with doubles or floats. Returns the first (row, column) whose value does not fit,
-    // or None. With `limit` (one per row, ascending), each row gets only columns 0..row.
+    // or None. Raises an error if the values that nodes store for their parents exceed `most_stored` bytes. With `limit` (one per row, ascending), each row gets only columns 0..row.
     template <class Number> std::optional<std::pair<std::int64_t, std::int64_t>> rows(StorePtr store, const NodeWeights &trees,
                                                                                       std::optional<IdArray> limit,
                                                                                       std::size_t begin, std::size_t end,
-                                                                                      MatrixOf<Number> out) {
+                                                                                      MatrixOf<Number> out,
+                                                                                      std::optional<std::size_t> most_stored) {
         if (begin > end || end > trees.rows()) refuse("rows out of range");
         const std::size_t columns = limit ? end : size_;
         if (out.shape(0) != end - begin || out.shape(1) != columns || columns > size_) refuse("out has the wrong shape");
@@ -77,6 +78,7 @@ template <template <class> class Algorithm> class Columns {
         for (std::int64_t i = trees.start[begin]; i < trees.start[end]; ++i)
             if (static_cast<std::size_t>(trees.node[i]) >= store->size()) refuse("trees do not belong to this store");
         Rows rows{store.get(), &trees, limit ? limit->data() : nullptr, begin, end, nullptr, out.stride(0)};
+        if (most_stored) rows.most_stored = *most_stored;
         const Reading reading(readers_);
         if constexpr (std::is_same_v<Number, double>)
             rows.out = out.data();
@@ -206,8 +208,10 @@ void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... na
     columns
         .def(nb::init<typename C::StorePtr, const NodeWeights &, bool, Parameters...>(), "store"_a, "weights"_a, "scaled"_a,
              names...)
-        .def("rows", &C::template rows<double>, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
-        .def("rows", &C::template rows<float>, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
+        .def("rows", &C::template rows<double>, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a,
+             "most_stored"_a.none() = nb::none())
+        .def("rows", &C::template rows<float>, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a,
+             "most_stored"_a.none() = nb::none())
         .def("add", &C::add, "trees"_a, "row"_a, "scale"_a)
         .def_static("self_values", &C::template self_values<Parameters...>, "store"_a, "trees"_a, "logs"_a, names...)
         .def_static("gradient", &C::template gradient<Parameters...>, "store"_a, "trees"_a, "targets"_a, "out"_a, "by_lam"_a,

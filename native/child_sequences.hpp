@@ -16,7 +16,7 @@ template <class Num> struct PartialTreeValues { // Delta(u, .)
     Num exceptional{};
     std::vector<Num> value;           // per cell of the label
     void clear() { kind = constant; } // values are overwritten before they are read
-    bool memory() const { return value.capacity() != 0; }
+    std::size_t bytes() const { return value.capacity() * sizeof(Num); }
 };
 
 // The values of a child in the form that its parent needs: single cells are looked up without a

@@ -26,6 +26,7 @@ template <class Store> struct RowsOf {
     float *small = nullptr;                                   // the same for a matrix of floats, instead of `out`
     double *gradient[2] = {nullptr, nullptr};                 // the same for the matrices of derivatives
     std::int64_t overflow_row = none, overflow_column = none; // the first value that does not fit the number type of the matrix
+    std::size_t most_stored = std::numeric_limits<std::size_t>::max(); // bytes of stored values of nodes; more are an error
 
     std::size_t targets(std::size_t row, std::size_t all) const { return limit ? row + 1 : all; }
     Id node_limit(std::size_t row) const { return limit ? limit[row] : std::numeric_limits<Id>::max(); }

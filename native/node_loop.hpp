@@ -31,6 +31,8 @@ template <class Algorithm, class Scratch> class NodeLoop : public RowLoop<Algori
         kept.begin(b.node.size());
         for (std::size_t i = 0; i < b.node.size(); ++i) {
             self().correct_node(block, i);
+            kept.count(i);
+            if (kept.bytes() > block.rows.most_stored) throw TooMuchMemory("The values of a row take more memory than allowed.");
             block.store.each_child(b.node[i], [&](Id child, double) {
                 const Id at = block.s.index[child];
                 if (at != none && --b.uses[at] == 0) kept.release(static_cast<std::size_t>(at));

@@ -30,6 +30,39 @@ struct NodeWeights {
         }
         return out;
     }
+
+    // Returns weighted sums of the given rows, one row per vector of coefficients (outputs x n). All sums contain the same
+    // nodes: those of all given rows, also where weights cancel.
+    NodeWeights merged(const std::int64_t *order, std::size_t n, const double *coefficients, std::size_t outputs) const {
+        Id size = 0;
+        for (std::size_t i = 0; i < n; ++i) // nodes are ascending
+            if (start[order[i] + 1] > start[order[i]]) size = std::max(size, node[start[order[i] + 1] - 1] + 1);
+        Marks place(static_cast<std::size_t>(size));
+        Pulse pulse;
+        for (std::size_t i = 0; i < n; ++i) {
+            for (std::int64_t k = start[order[i]]; k < start[order[i] + 1]; ++k)
+                if (!place.has(node[k])) place.set(node[k], 0);
+            pulse.add(static_cast<std::size_t>(start[order[i] + 1] - start[order[i]]));
+        }
+        std::vector<Id> nodes = place.given();
+        sort_marked(nodes, static_cast<std::size_t>(size), [&](Id v) { return place.has(v); });
+        for (std::size_t k = 0; k < nodes.size(); ++k) place.set(nodes[k], static_cast<Id>(k));
+        NodeWeights out;
+        std::vector<double> sum(nodes.size());
+        for (std::size_t o = 0; o < outputs; ++o) {
+            std::fill(sum.begin(), sum.end(), 0);
+            for (std::size_t i = 0; i < n; ++i) {
+                const double factor = coefficients[o * n + i];
+                if (factor == 0) continue;
+                pulse.add(static_cast<std::size_t>(start[order[i] + 1] - start[order[i]]));
+                for (std::int64_t k = start[order[i]]; k < start[order[i] + 1]; ++k) sum[place[node[k]]] += factor * weight[k];
+            }
+            out.node.append(nodes.begin(), nodes.end());
+            out.weight.append(sum.begin(), sum.end());
+            out.start.push_back(static_cast<std::int64_t>(out.node.size()));
+        }
+        return out;
+    }
 };
 
 // Counts the distinct parts of each tree; for a forest, their expected counts. Takes O(distinct

@@ -50,7 +50,8 @@ template <class Algorithm, class Scratch> class RowLoop {
             block.last = rows.targets(row - 1, size_), block.limit = rows.node_limit(row - 1);
             fill(block);
         }
-        scratch_.give(std::move(scratch));
+        // With a limit, nothing is kept between calls: the limit holds for all columns together, which are used in turn.
+        if (rows.most_stored == std::numeric_limits<std::size_t>::max()) scratch_.give(std::move(scratch));
     }
 
     std::size_t size() const { return size_; }

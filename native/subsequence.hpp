@@ -14,7 +14,7 @@ namespace treelet {
 
 struct NoValues {
     void clear() {}
-    static constexpr bool memory() { return false; }
+    static constexpr std::size_t bytes() { return 0; }
 };
 template <class Num> struct SubsequenceScratch : NodeScratch<Num, NoValues> {
     std::vector<Num> upto;      // one row per subsequence size

@@ -13,7 +13,7 @@ template <class Num> struct SubsetTreeValues {
     SparseValues<Num> shapes; // S - lam by rank of shape; without ranks, of all shapes of its production
     SparseValues<Num> rest;   // C - S by column
     void clear() { levels = 0, shapes.clear(), rest.clear(); }
-    bool memory() const { return shapes.value.capacity() != 0 || rest.memory(); }
+    std::size_t bytes() const { return shapes.bytes() + rest.bytes(); }
 };
 
 template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SubsetTreeValues<Num>> {

@@ -35,7 +35,7 @@ template <class Num> struct TaggingValues { // C(u, v) without its constant part
     Id bucket = none;
     std::vector<Num> value;
     void clear() { value.clear(); }
-    bool memory() const { return value.capacity() != 0; }
+    std::size_t bytes() const { return value.capacity() * sizeof(Num); }
 };
 
 template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>, NodeScratch<Num, TaggingValues<Num>>> {

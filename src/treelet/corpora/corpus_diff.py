@@ -19,8 +19,9 @@ from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.algebra import Normalized
 from treelet.kernels.fragments import has_fragments
 from treelet.kernels.pairwise import Matrix, Pairwise, Vector
+from treelet.kernels.terms import Roots
 from treelet.learn.fragment_features import FragmentCounter, listed_parts
-from treelet.learn.model import CompressedModel, Roots
+from treelet.learn.model import CompressedModel
 from treelet.learn.outputs import resolve_output
 from treelet.matrices.executors import ThreadExecutor, host_matrix
 from treelet.matrices.stored import fingerprint

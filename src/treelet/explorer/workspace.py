@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from treelet.checks import article
 from treelet.errors import InputTypeError
+from treelet.kernels.terms import linear_parts
 from treelet.kernels.tree import TreeKernel
 from treelet.learn import Nearest
-from treelet.learn.model import GraphTerm, linear_parts
+from treelet.learn.model import GraphTerm
 from treelet.learn.outputs import final_estimator, task_of
 from treelet.learn.persist import fitted_kernel
 from treelet.parsing import PCFG

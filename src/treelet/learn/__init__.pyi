@@ -1,5 +1,6 @@
 """Learning with kernels: estimators in the style of scikit-learn, compressed models, and model files."""
 
+from treelet.kernels.terms import linear_parts as linear_parts
 from treelet.learn.approximate import KernelMatrix as KernelMatrix
 from treelet.learn.approximate import Nystroem as Nystroem
 from treelet.learn.approximate import TreeSketch as TreeSketch
@@ -7,7 +8,6 @@ from treelet.learn.fragment_features import FragmentFeatures as FragmentFeatures
 from treelet.learn.least_squares import RLSPath as RLSPath
 from treelet.learn.model import CompressedModel as CompressedModel
 from treelet.learn.model import ModelStats as ModelStats
-from treelet.learn.model import linear_parts as linear_parts
 from treelet.learn.nearest import Nearest as Nearest
 from treelet.learn.perceptron import VotedPerceptron as VotedPerceptron
 from treelet.learn.perceptron import VotingModel as VotingModel

@@ -590,6 +590,17 @@ class _KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             self.X_fit_ = self._examples(self.kernel_, self.X_fit_)
 
 
+def warn_if_nothing_to_learn(self_values: Vector) -> None:
+    """Warn if the kernel is 0 for all training examples."""
+    if not self_values.any():
+        warnings.warn(
+            f"There is nothing to learn: the kernel is 0 for all of {plural(len(self_values), 'example')}. "
+            "Check that the examples are not all missing or empty.",
+            TreeletWarning,
+            stacklevel=user_level(),
+        )
+
+
 class KernelTransformer(TransformerMixin, _KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator with a method `transform`."""
 
@@ -636,13 +647,7 @@ class KernelLearner(_KernelEstimator):
             return K
         chosen = data if rows is None else data[rows]
         K = self._gram(kernel, chosen)
-        if not K.diagonal().any():
-            warnings.warn(
-                f"There is nothing to learn: the kernel is 0 for all of {plural(len(chosen), 'example')}. "
-                "Check that the examples are not all missing or empty.",
-                TreeletWarning,
-                stacklevel=user_level(),
-            )
+        warn_if_nothing_to_learn(K.diagonal())
         return K
 
     def _check_columns(self, names: NDArray[Any] | None) -> None:

@@ -27,9 +27,10 @@ from treelet.kernels.fragments import (
     search_fragments,
 )
 from treelet.kernels.pairwise import Matrix, Vector
+from treelet.kernels.terms import KernelTerm, Roots, linear_parts
 from treelet.learn.base import KernelTransformer
 from treelet.learn.fits import atomic_fit, one_fit, snapshot
-from treelet.learn.model import CompressedModel, GraphTerm, KernelTerm, Roots, linear_parts
+from treelet.learn.model import CompressedModel, GraphTerm
 from treelet.learn.outputs import LinearOutput, compressed_model, resolve_output
 from treelet.learn.persist import are_floats, check_intercepts, known_class, register, whole_numbers
 from treelet.resources import count_threads

@@ -10,8 +10,10 @@ the tree and the graph, regardless of the number of support vectors.
 from __future__ import annotations
 
 import copy
+import math
 import warnings
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -19,14 +21,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet import _core
 from treelet.checks import article, plural
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning, user_level
 from treelet.formats.base import Columns
-from treelet.kernels.algebra import Constant, Normalized
+from treelet.kernels.algebra import Constant
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
+from treelet.kernels.on import On
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.kernels.store import StoreKernel
+from treelet.kernels.terms import ColumnKernel, KernelTerm, Path, Roots, collapses, linear_parts
 from treelet.kernels.values import LARGE
 from treelet.kernels.vector import Linear
 from treelet.learn.persist import register
@@ -34,6 +39,8 @@ from treelet.matrices.executors import Executor, ThreadExecutor, executor_for
 from treelet.matrices.tiles import Job
 from treelet.printable import shortened
 from treelet.resources import PLAIN, Resources
+from treelet.structures.bank import Bank
+from treelet.structures.table import Table
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
 from treelet.work import Advance, progress_bar, run
@@ -41,28 +48,7 @@ from treelet.work import Advance, progress_bar, run
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from treelet import _core
-from treelet.kernels.algebra import Scale, Sum
-from treelet.kernels.on import On
-from treelet.structures.bank import Bank
-from treelet.structures.table import Table
-
-if TYPE_CHECKING:
-    from treelet.device.launching import Device
-
-# --- the terms of a kernel and of a model -----------------------------------------------------------------------------
-
-Path = tuple[Any, ...]
-
-
-def _collapses(kernel: Kernel) -> bool:
-    """Return whether examples can be merged into one weighted graph of distinct parts for this kernel."""
-    return isinstance(kernel, StoreKernel) and kernel.collapses
+# --- the banks of examples --------------------------------------------------------------------------------------------
 
 
 def banks_in(data: Any) -> Iterator[Bank[Any]]:
@@ -74,113 +60,6 @@ def banks_in(data: Any) -> Iterator[Bank[Any]]:
     elif isinstance(data, Table):
         for form in data.forms():
             yield from banks_in(form)
-
-
-@dataclass(frozen=True)
-class _ColumnKernel:
-    """A kernel with the path of column names to its data, the outermost first."""
-
-    kernel: Kernel
-    path: Path = ()
-
-    @property
-    def column(self) -> Any:
-        """The name of the column, a tuple of several names, or None without a path."""
-        return None if not self.path else self.path[0] if len(self.path) == 1 else self.path
-
-    def below(self, column: Any) -> _ColumnKernel:
-        """Return the same kernel on a column of a column."""
-        return replace(self, path=(column, *self.path))
-
-    def data(self, X: Any) -> Any:
-        """Return the data in the kernel's form. A `Table` caches the result."""
-        if not self.path:
-            return self.kernel.coerce(X)
-        *outer, name = self.path
-        for column in outer:
-            X = Table.from_any(X).column(column if isinstance(column, str | int) else tuple(column))
-        return On(name, self.kernel)._part(X)
-
-
-@dataclass(frozen=True)
-class KernelTerm:
-    """A summand of a kernel: ``factor * K(x, y) / prod sqrt(N(x, x) N(y, y))``.
-
-    K is the kernel `inner`, and the product runs over the kernels N in `roots`.
-    """
-
-    factor: float
-    inner: _ColumnKernel
-    roots: tuple[_ColumnKernel, ...] = ()
-
-
-def linear_parts(kernel: Kernel, *, vectors: bool = False) -> list[KernelTerm]:
-    """Split a kernel into the terms of a sum.
-
-    Sums, multiples, columns and normalizations are expanded. All other kernels are terms.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    vectors : bool, default False
-        Also expand a normalization around `Linear` alone. Models keep it as one term.
-
-    Returns
-    -------
-    list of KernelTerm
-
-    Examples
-    --------
-    >>> from treelet import PartialTree, SubsetTree
-    >>> [(kernel_term.factor, kernel_term.inner.kernel) for kernel_term in linear_parts(0.5 * (SubsetTree() + 2 * PartialTree()))]
-    [(0.5, SubsetTree(lam=0.4)), (1.0, PartialTree(lam=0.4, mu=0.4))]
-    """
-    if isinstance(kernel, Sum):
-        return [kernel_term for inner in kernel._parts() for kernel_term in linear_parts(inner, vectors=vectors)]
-    if isinstance(kernel, Scale):
-        return [
-            replace(kernel_term, factor=kernel_term.factor * float(kernel.factor))
-            for kernel_term in linear_parts(kernel.kernel, vectors=vectors)
-        ]
-    if isinstance(kernel, Normalized):
-        inner = linear_parts(kernel.kernel, vectors=vectors)
-        kernels = [kernel_term.inner.kernel for kernel_term in inner]
-        if any(_collapses(part) or (vectors and isinstance(part, Linear)) for part in kernels):
-            return [
-                replace(kernel_term, roots=(*kernel_term.roots, _ColumnKernel(kernel.kernel))) for kernel_term in inner
-            ]
-    if isinstance(kernel, On):
-        return [
-            replace(
-                kernel_term,
-                inner=kernel_term.inner.below(kernel.column),
-                roots=tuple(root.below(kernel.column) for root in kernel_term.roots),
-            )
-            for kernel_term in linear_parts(kernel.kernel, vectors=vectors)
-        ]
-    return [KernelTerm(1.0, _ColumnKernel(kernel))]
-
-
-class Roots:
-    """Cache of the logarithms of square roots of self-values, per kernel."""
-
-    def __init__(self, X: Any) -> None:
-        self.X = X
-        self._known: list[tuple[_ColumnKernel, Vector]] = []
-
-    def logs(self, roots: Sequence[_ColumnKernel]) -> Vector | None:
-        """Return the sum of log sqrt N(x, x) over the roots N, -inf if one is 0.
-
-        None if there are no roots.
-        """
-        total: Vector | None = None
-        for root in roots:
-            known = [values for column_kernel, values in self._known if column_kernel == root]
-            values = known[0] if known else 0.5 * root.kernel.self_values(root.data(self.X), logs=True)
-            if not known:
-                self._known.append((root, values))
-            total = values if total is None else total + values
-        return total
 
 
 def compact_examples(kernel: Any, data: Any) -> Any:
@@ -469,7 +348,7 @@ class GraphTerm(Term):
         kernel_term, shift, needs_scaling = _state_term(state)
         graph = state["graph"]
         kernel = kernel_term.inner.kernel
-        if not _collapses(kernel) or type(graph) is not cast(StoreKernel, kernel).bank:
+        if not collapses(kernel) or type(graph) is not cast(StoreKernel, kernel).bank:
             raise ValueError("a graph term needs a convolution kernel and a graph of matching type")
         at_roots = _unpacked_weights(state["at_roots"], len(graph))
         if len(graph) and graph.columns.roots.min() < 0:
@@ -494,11 +373,11 @@ def _term_state(term: Term) -> dict[str, Any]:
 
 
 def _state_term(state: dict[str, Any]) -> tuple[KernelTerm, float, bool]:
-    def column_kernel(pair: Any) -> _ColumnKernel:
+    def column_kernel(pair: Any) -> ColumnKernel:
         kernel, path = pair
         if not isinstance(kernel, Kernel) or not all(On.is_column(name) for name in path):
             raise ValueError("a term needs a kernel and a list of column names")
-        return _ColumnKernel(kernel, tuple(path))
+        return ColumnKernel(kernel, tuple(path))
 
     shift, needs_scaling = state["shift"], state["needs_scaling"]
     if not isinstance(shift, float) or not math.isfinite(shift) or not isinstance(needs_scaling, bool):
@@ -854,7 +733,7 @@ class CompressedModel:
         if not all(type(count) is int and count >= 0 for count in (outputs, *counts.values())):
             raise ValueError("a count of the model is not a nonnegative integer")
         kernel_terms = [
-            KernelTerm(1.0, _ColumnKernel(kernel)),
+            KernelTerm(1.0, ColumnKernel(kernel)),
             *(replace(kernel_term, factor=1.0) for kernel_term in linear_parts(kernel)),
         ]
         for term in terms:
@@ -982,7 +861,7 @@ def _built(kernel: Kernel, X: Any, coefficients: Any) -> tuple[int, list[Term], 
     if terms is None:  # The self-values are too far apart for one graph.
         builder = _Builder(X, alpha)
         terms = [
-            SupportSum(KernelTerm(1.0, _ColumnKernel(kernel)), 0.0, False, compact_examples(kernel, X), alpha.toarray())
+            SupportSum(KernelTerm(1.0, ColumnKernel(kernel)), 0.0, False, compact_examples(kernel, X), alpha.toarray())
         ]
     counts = {"support": len(support), "nodes": builder.nodes, "loose_bytes": builder.loose_bytes}
     return int(alpha.shape[0]), terms, counts
@@ -1026,7 +905,7 @@ class _Builder:
             return _ConstantTerm(
                 rest, shift, needs_scaling, float(kernel.value) * np.asarray(coefficients.sum(axis=1), float).ravel()
             )
-        if not _collapses(kernel):
+        if not collapses(kernel):
             data = compact_examples(kernel, kernel_term.inner.data(self.X))
             if (
                 isinstance(kernel, Linear) and len(data) > coefficients.shape[0]
@@ -1043,7 +922,7 @@ class _Builder:
         graph, which = self._graph(kernel_term.inner)
         return GraphTerm(rest, shift, needs_scaling, graph, _node_weights(coefficients @ which))
 
-    def _graph(self, inner: _ColumnKernel) -> tuple[Graph, Any]:
+    def _graph(self, inner: ColumnKernel) -> tuple[Graph, Any]:
         """Return the distinct trees of a column, and the incidence matrix of examples and trees."""
         import scipy.sparse as sp  # not at the top: predictions need no SciPy
 

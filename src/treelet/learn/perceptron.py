@@ -18,6 +18,7 @@ from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.store import StoreKernel
+from treelet.kernels.terms import Roots, linear_parts
 from treelet.kernels.vector import Linear
 from treelet.learn.base import (
     NO_QUALITY,
@@ -29,14 +30,7 @@ from treelet.learn.base import (
     group_numbers,
 )
 from treelet.learn.fits import atomic_fit, one_fit
-from treelet.learn.model import (
-    ROOT_LARGE,
-    CompressedModel,
-    Roots,
-    compact_examples,
-    linear_parts,
-    warn_if_missing,
-)
+from treelet.learn.model import ROOT_LARGE, CompressedModel, compact_examples, warn_if_missing
 from treelet.learn.persist import register, whole_numbers
 from treelet.learn.ranking import TIE, Ranker, nothing_to_learn, signed_sums
 from treelet.matrices.executors import host_matrix

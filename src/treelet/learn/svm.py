@@ -1,15 +1,15 @@
-"""Support vector machines over any kernel, trained by libsvm on the kernel matrix."""
+"""Support vector machines over any kernel, trained without the kernel matrix."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,27 +23,37 @@ from treelet.errors import (
 )
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import USE_A_CLASSIFIER, KernelLearner, Rows, checked_numbers, checked_targets
+from treelet.learn.active_set import ActiveSetSolver, BoxProblem, BoxSolution
+from treelet.learn.base import (
+    USE_A_CLASSIFIER,
+    KernelLearner,
+    Rows,
+    checked_numbers,
+    checked_targets,
+    warn_if_nothing_to_learn,
+)
 from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.outputs import check_classifier, decided, unseen_labels
 from treelet.learn.persist import check_intercepts, register
 from treelet.matrices import parse_memory
-from treelet.work import abandonable, run
+from treelet.matrices.executors import host_matrix
+from treelet.resources import Resources
+from treelet.work import abandonable, progress_bar, run
 
 # --- base of the support vector machines ------------------------------------------------------------------------------
 
 Codes = NDArray[np.intp]
-_LARGEST = 1e30  # A gradient of libsvm sums over many kernel values, and the largest float32 is 3e38.
+_LARGEST = 1e30  # A gradient sums over many kernel values, and the largest float32 is 3e38.
 
 
-_DualSolution = tuple[Any, Vector]  # sparse coefficients, outputs x training examples, and the intercept of each output
+_DIGITS = 100  # steps of the progress bar per machine
 
 
-def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any) -> Any:
+def _libsvm(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any) -> Any:
     """Fit scikit-learn's estimator of that name to a validated matrix.
 
-    The import is local because predictions do not need it.
+    The import is local because only precomputed matrices need it.
     """
     from sklearn import config_context, svm
 
@@ -56,54 +66,59 @@ def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any
     except ValueError:  # The coefficients are not finite, because libsvm stores kernel values as float32.
         if (largest := float(np.abs(K).max())) <= _LARGEST:
             raise
-        raise KernelOverflowError(
-            f"The kernel values reach {largest:.3g}, but libsvm needs values below {_LARGEST:.0e}. "
-            f"Use a normalized kernel or a smaller lam=; divide a precomputed matrix by a constant."
-        ) from None
+        raise _too_large(largest) from None
 
 
-def _row(coefficients: Vector, support: NDArray[Any], n: int) -> Any:
-    return sp.csr_array((coefficients.ravel(), (np.zeros(len(support), np.int64), support)), shape=(1, n))
+def _too_large(largest: float) -> KernelOverflowError:
+    return KernelOverflowError(
+        f"The kernel values reach {largest:.3g}, but a support vector machine needs values below {_LARGEST:.0e}. "
+        f"Use a normalized kernel or a smaller lam=; divide a precomputed matrix by a constant."
+    )
 
 
-def _against_rest(
-    K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any], *, balanced: bool, threads: int
-) -> _DualSolution:
-    """Fit one function per class, positive for its examples; for two classes, only that of the second class."""
+class _Machine(NamedTuple):
+    """One binary classifier or regressor: its targets, and the bounds of its coefficients. `tube` is None for a classifier."""
+
+    y: Vector
+    C: Vector
+    tube: float | None = None
+
+    @property
+    def problem(self) -> BoxProblem:
+        if self.tube is None:
+            return BoxProblem(self.y, np.where(self.y > 0, 0.0, -self.C), np.where(self.y > 0, self.C, 0.0))
+        return BoxProblem(self.y, -self.C, self.C, self.tube, unit=float(self.y.std()) or 1.0)
+
+
+def _against_rest(codes: Codes, weights: Vector, C: float, *, balanced: bool) -> list[_Machine]:
+    """Return one machine per class, positive for its examples; for two classes, only that of the second class."""
     n_classes = int(codes.max()) + 1
-    positives = [1] if n_classes == 2 else list(range(n_classes))
-
-    def machine(positive: int) -> tuple[Any, float]:
+    machines = []
+    for positive in [1] if n_classes == 2 else range(n_classes):
         mine = codes == positive
         factors = weights
         if balanced:  # both sides get the same total weight, and the sum of all weights stays the same
             counts = np.bincount(mine.astype(np.intp))
             factors = weights * (len(mine) / (len(counts) * counts))[mine.astype(np.intp)]
-        svc = _solved("SVC", K, mine, solver, sample_weight=factors)
-        return _row(svc.dual_coef_, svc.support_, len(codes)), float(svc.intercept_[0])
-
-    found: dict[int, tuple[Any, float]] = {}
-    # libsvm releases the GIL, and all classifiers share one matrix.
-    run(lambda positive: (positive, machine(positive)), positives, threads, lambda result: found.update([result]))
-    rows, intercepts = zip(*(found[positive] for positive in positives), strict=True)
-    return sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts)
+        machines.append(_Machine(np.where(mine, 1.0, -1.0), C * factors))
+    return machines
 
 
 _LEAST_SIMILARITY = 0.05  # cosine of an example with its nearest neighbor
 
 
-def _warn_if_dissimilar(K: Matrix) -> None:
+def _warn_if_dissimilar(kernel: Kernel, data: Any, resources: Resources) -> None:
     """Warn if hardly any training examples are similar.
 
-    Large trees are dissimilar under a kernel in which large fragments dominate.
+    Large trees are dissimilar under a kernel in which large fragments dominate. A sample of the examples is enough.
     """
-    if len(K) < 20 or not K.diagonal().any():  # too few to be reliable; `KernelLearner` warns of a zero diagonal
+    sizes = np.sqrt(np.abs(kernel.self_values(data)))
+    if len(data) < 20 or not sizes.any():  # too few to be reliable; there is another warning for self-values of 0
         return
-    rows = np.linspace(0, len(K) - 1, min(len(K), 200)).astype(int)
-    sizes = np.sqrt(np.abs(np.diag(K)))
+    rows, columns = (np.linspace(0, len(data) - 1, min(len(data), most)).astype(int) for most in (200, 10_000))
     sizes[sizes == 0] = np.inf  # An example without fragments has similarity 0 to all others.
-    cosines = np.abs(K[rows]) / sizes[rows][:, None] / sizes
-    cosines[np.arange(len(rows)), rows] = 0
+    cosines = np.abs(host_matrix(kernel, data[rows], data[columns], resources)) / sizes[rows][:, None] / sizes[columns]
+    cosines[rows[:, None] == columns] = 0
     if np.median(cosines.max(axis=1)) < _LEAST_SIMILARITY:
         warnings.warn(
             f"Hardly any training examples are similar: at least half have no neighbor with a normalized kernel value "
@@ -139,21 +154,75 @@ class _KernelMachine(KernelLearner):
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < -1:
             raise self._refuse("max_iter", "an int of at least -1, where -1 means no limit")
 
-    @property
-    def _solver(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("C", "tol", "cache_size", "shrinking", "max_iter")}
+    def _fit(self, kernel: Kernel | None, data: Any, rows: Rows, machines: list[_Machine]) -> None:
+        """Solve the dual problems of all machines, and merge the support vectors into a model."""
+        if kernel is None:
+            solutions = self._solved_by_libsvm(
+                self._matrix(None, data, None if len(rows) == len(data) else rows), machines
+            )
+        else:
+            solutions = self._solved(kernel, data if len(rows) == len(data) else data[rows], machines)
+        b = np.array([coefficients for coefficients, _ in solutions])
+        self.intercept_ = np.array([intercept for _, intercept in solutions])
+        support = np.flatnonzero(b.any(axis=0))
+        self._keep(kernel, data, rows[support], b[:, support])
 
-    def _fit(self, kernel: Kernel | None, data: Any, rows: Rows, solve: Callable[[Matrix], _DualSolution]) -> None:
-        """Compute the matrix of the rows, solve the dual problem, and merge the support vectors into a model."""
-        if kernel is not None:
-            what = f"The matrix of {plural(len(rows), 'training example')}"
-            self._check_memory(what, 8 * len(rows) ** 2)
-        K = self._matrix(kernel, data, None if len(rows) == len(data) else rows)
-        if kernel is not None:
-            _warn_if_dissimilar(K)
-        alpha, self.intercept_ = solve(K)
-        support = np.unique(alpha.indices)
-        self._keep(kernel, data, rows[support], alpha[:, support].toarray())
+    def _solved(self, kernel: Kernel, data: Any, machines: list[_Machine]) -> list[tuple[Vector, float]]:
+        """Solve the machines without a matrix. Up to two at once share the memory, so results do not depend on `n_jobs`."""
+        resources = self._resources._replace(memory_limit=parse_memory(self.memory))
+        warn_if_nothing_to_learn(kernel.self_values(data))
+        _warn_if_dissimilar(kernel, data, resources._replace(progress=False))
+        at_once = min(resources.threads, len(machines), 2)
+        solver = ActiveSetSolver(kernel, data, resources, at_once)
+        solutions: dict[int, BoxSolution] = {}
+        with progress_bar(resources.progress, "digits of the solution", _DIGITS * len(machines)) as advance:
+
+            def solve(number: int) -> tuple[int, BoxSolution]:
+                shown = 0
+
+                def step(gap: float) -> None:
+                    nonlocal shown
+                    reached = (
+                        int(_DIGITS * min(1.0, np.log(max(gap, self.tol)) / np.log(self.tol))) if self.tol < 1 else 0
+                    )
+                    advance(max(0, reached - shown))
+                    shown = max(shown, reached)
+
+                return number, solver.solve(machines[number].problem, float(self.tol), int(self.max_iter), step=step)
+
+            try:
+                run(solve, range(len(machines)), at_once, lambda solution: solutions.update([solution]))
+            except KernelOverflowError:
+                largest = float(kernel.self_values(data).max())
+                raise _too_large(largest) from None
+        worst = max(solution.gap for solution in solutions.values())
+        if worst >= self.tol:
+            warnings.warn(
+                f"{type(self).__name__} has not converged after {plural(int(self.max_iter), 'step')}: the optimality "
+                f"conditions are violated by {worst:.3g}, but the tolerance is {self.tol:.3g}. Use a larger max_iter= or tol=.",
+                ConvergenceWarning,
+                stacklevel=user_level(),
+            )
+        return [(solutions[number].b, solutions[number].intercept) for number in range(len(machines))]
+
+    def _solved_by_libsvm(self, K: Matrix, machines: list[_Machine]) -> list[tuple[Vector, float]]:
+        """Solve the machines on a precomputed matrix. libsvm releases the GIL, and all machines share the matrix."""
+        names = ("tol", "cache_size", "shrinking", "max_iter")
+        solver = {name: getattr(self, name) for name in names}
+        solutions: dict[int, tuple[Vector, float]] = {}
+
+        def solve(number: int) -> tuple[int, tuple[Vector, float]]:
+            machine = machines[number]
+            if machine.tube is None:
+                found = _libsvm("SVC", K, machine.y > 0, {**solver, "C": 1.0}, sample_weight=machine.C)
+            else:
+                found = _libsvm("SVR", K, machine.y, {**solver, "C": machine.C[0], "epsilon": machine.tube})
+            b = np.zeros(len(K))
+            b[found.support_] = found.dual_coef_[0]
+            return number, (b, float(found.intercept_[0]))
+
+        run(solve, range(len(machines)), self._resources.threads, lambda solution: solutions.update([solution]))
+        return [solutions[number] for number in range(len(machines))]
 
     def _values(self, X: Any) -> Matrix:
         if isinstance(getattr(self, "model_", None), CompressedModel):
@@ -168,7 +237,7 @@ class _KernelMachine(KernelLearner):
         check_intercepts(self.intercept_, self.model_.outputs)
 
 
-# --- support vector machines over any kernel, trained by libsvm on the kernel matrix ----------------------------------
+# --- the estimators ---------------------------------------------------------------------------------------------------
 
 
 def _weighted_rows(sample_weight: Any, n: int) -> tuple[Rows, Vector]:
@@ -314,12 +383,11 @@ class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # sciki
         rows, factors = _weighted_rows(sample_weight, len(data))
         classes, codes = self._classes(labels[rows])
         weights = self._weights(classes, codes, factors)
-        balanced, threads = self.class_weight == "balanced", self._resources.threads
         self._fit(
             kernel,
             data,
             rows,
-            lambda K: _against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads),
+            _against_rest(codes, weights, float(self.C), balanced=self.class_weight == "balanced"),
         )
         self._remember(kernel, data if len(rows) == len(data) else data[rows], classes[codes])
         self.classes_ = classes
@@ -514,16 +582,8 @@ class KernelSVR(RegressorMixin, _KernelMachine):  # type: ignore[misc]  # scikit
         kernel, data = self._kernel_and_data(X)
         targets = checked_numbers(y, len(data), remedy=USE_A_CLASSIFIER)
 
-        def solve(K: Matrix) -> _DualSolution:
-            svr = _solved("SVR", K, targets, {**self._solver, "epsilon": self.epsilon})
-            return _row(svr.dual_coef_, svr.support_, len(targets)), svr.intercept_.copy()
-
-        self._fit(
-            kernel,
-            data,
-            np.arange(len(data)),
-            solve,
-        )
+        machine = _Machine(targets, np.full(len(targets), float(self.C)), float(self.epsilon))
+        self._fit(kernel, data, np.arange(len(data)), [machine])
         self._remember(kernel, data, targets)
         return self
 

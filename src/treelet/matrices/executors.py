@@ -346,6 +346,10 @@ class Executor(ABC):
         """Pass every tile of a plan to a function, which several threads may call at once."""
         self.compute_all(job, plan, _FunctionSink(take))
 
+    def keeps_matrix(self, job: Job) -> bool:
+        """Return whether `multiply` keeps the whole matrix between products."""
+        return False
+
     def plan_products(self, job: Job) -> Plan:
         """Divide a matrix into tiles for `multiply`."""
         return self.plan(job, buffers=1)
@@ -513,6 +517,9 @@ class _DeviceExecutor(Executor):
             for tile, values in self._tiles(job, plan.blocks, advance):
                 for candidate in search.choose(tile, values):
                     search.add(candidate)
+
+    def keeps_matrix(self, job: Job) -> bool:
+        return self._holds(job)
 
     def plan_products(self, job: Job) -> Plan:
         self._keeps = self._holds(job)

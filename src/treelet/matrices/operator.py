@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.matrices.executors import executor_for
-from treelet.matrices.tiles import Job, check_pairwise
+from treelet.matrices.merged import DoesNotFitError, MergedRows
+from treelet.matrices.tiles import Job, Plan, check_pairwise
 from treelet.resources import Resources
 
 if TYPE_CHECKING:
@@ -80,18 +82,25 @@ def operator(
     products = Products(kernel, X, Y, resources)
     back = products.times if products.job.Y is None else products.transposed_times
     return LinearOperator(
-        products.plan.shape, matvec=products.times, rmatvec=back, matmat=products.times, rmatmat=back, dtype=np.float64
+        products.shape, matvec=products.times, rmatvec=back, matmat=products.times, rmatmat=back, dtype=np.float64
     )
 
 
 class Products:
-    """A kernel bound to rows and columns, for products of its matrix with vectors."""
+    """A kernel bound to rows and columns, for products of its matrix with vectors.
+
+    Rows are merged where the kernel allows it (`MergedRows`). Otherwise, and for values that do not fit a float64, products
+    are computed from tiles of the matrix.
+    """
 
     def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, resources: Resources) -> None:
         self.executor = executor_for(resources)
         rows = kernel.with_cached_index(X) if Y is None else kernel.coerce(X)
         self.job = Job(kernel, rows, None if Y is None else kernel.with_cached_index(Y))
-        self.plan = self.executor.plan_products(self.job)
+        self.shape = self.job.shape
+        self._plan: Plan | None = None
+        self._merges = MergedRows.mergeable(kernel, self.executor) and not self.executor.keeps_matrix(self.job)
+        self._merged: dict[bool, MergedRows] = {}
 
     def times(self, vectors: Any) -> Matrix:
         """Return the product of the matrix with another matrix or a vector."""
@@ -101,13 +110,43 @@ class Products:
         """Return the product of the transposed matrix with another matrix or a vector."""
         return self._product(vectors, transposed=True)
 
+    def combined(self, rows: NDArray[np.intp], weights: Matrix) -> Matrix:
+        """Return the sums over some rows k of ``weights[o, k] * K(k, .)``: outputs o x columns."""
+        if (sums := self._sums(rows, weights, transposed=True)) is not None:
+            return sums
+        job = Job(self.job.kernel, self.job.X[rows], self.job.columns)
+        return self.executor.multiply(job, self.executor.plan_products(job), weights.T, transposed=True).T
+
     def _product(self, vectors: Any, transposed: bool) -> Matrix:
         if np.iscomplexobj(vectors):
             raise ParameterError(
                 "A kernel matrix cannot be multiplied by complex vectors. Multiply the real and imaginary parts separately."
             )
         vectors = np.asarray(vectors, np.float64)
-        height = self.plan.shape[0] if transposed else self.plan.shape[1]
+        height = self.shape[0] if transposed else self.shape[1]
         columns = vectors.reshape(height, vectors.shape[1] if vectors.ndim > 1 else 1)
-        product = self.executor.multiply(self.job, self.plan, columns, transposed)
+        sums = self._sums(np.arange(height), columns.T, transposed)
+        if sums is not None:
+            product = sums.T
+        else:
+            if self._plan is None:
+                self._plan = self.executor.plan_products(self.job)
+            product = self.executor.multiply(self.job, self._plan, columns, transposed)
         return product if vectors.ndim > 1 else product[:, 0]
+
+    def _sums(self, chosen: NDArray[np.intp], weights: Matrix, transposed: bool) -> Matrix | None:
+        """Return sums of merged rows of the transposed matrix, or of the matrix; None if tiles are needed."""
+        if not self._merges:
+            return None
+        rows, columns = self.job.X, self.job.columns
+        if not transposed:
+            rows, columns = columns, rows
+        key = transposed and self.job.Y is not None  # a symmetric matrix is its own transpose
+        try:
+            with self.executor.limited():
+                if key not in self._merged:
+                    self._merged[key] = MergedRows(self.job.kernel, rows, columns, self.executor)
+                return self._merged[key].combined(chosen, weights)
+        except DoesNotFitError:
+            self._merges, self._merged = False, {}
+            return None

@@ -1,0 +1,236 @@
+r"""Exact kernel machines without the kernel matrix.
+
+A machine is the minimum over b of
+
+.. math:: \tfrac12 b^T K b - y^T b + \epsilon |b|_1, \quad \sum_i b_i = 0, \quad l_i \le b_i \le h_i
+
+A block of the matrix, for the examples that matter now, is resident. Sequential minimal optimization
+solves the problem on the block (`native/smo.hpp`). One product, from merged rows where the kernel allows
+it, then updates the gradient :math:`G = K b - y` of all examples. Examples that violate the optimality
+conditions enter the block, and examples that satisfy them comfortably leave it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Vector
+from treelet.matrices.executors import executor_for
+from treelet.matrices.operator import Products
+from treelet.matrices.tiles import Job
+from treelet.resources import Resources
+
+Rows = NDArray[np.int64]
+
+_FIRST = 4000  # examples in the first block
+_GROWTH = 0.7  # share of the block by which it may grow at once
+_LEAST_GROWTH = 1000
+_SLACK = 0.3  # distance from the margin, in units of the targets, beyond which an example may leave the block
+_FLOAT = np.dtype(np.float32)
+
+
+class BoxProblem(NamedTuple):
+    """The targets y, bounds and tube of a kernel machine; see the module."""
+
+    y: Vector
+    low: Vector
+    high: Vector
+    tube: float = 0.0
+    unit: float = 1.0
+    """Size of a typical difference between targets."""
+
+
+class BoxSolution(NamedTuple):
+    """The solution of a `BoxProblem`."""
+
+    b: Vector
+    intercept: float
+    gap: float
+    """Violation of the optimality conditions, as in libsvm."""
+    objective: float
+    steps: int
+    rounds: int
+
+
+class ActiveSetSolver:
+    """Solves kernel machines over the same examples. Several threads may solve different problems.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    data : collection
+        Examples in the form of the kernel.
+    resources : Resources
+        Threads, memory and device of the computation.
+    at_once : int
+        Number of problems that are solved at the same time. A quarter of the memory is for the block of each.
+    """
+
+    def __init__(self, kernel: Kernel, data: Any, resources: Resources, at_once: int = 1) -> None:
+        memory, threads = resources.memory, max(1, resources.threads // at_once)
+        self.kernel, self.data = kernel, data
+        kernel.prepare(data, None, resources.threads)  # parts of the examples then have their self-values
+        self.diagonal = kernel.self_values(data)
+        self.products = Products(kernel, data, None, resources._replace(threads=threads, memory_limit=memory // 4))
+        self.executor = executor_for(resources._replace(threads=threads, memory_limit=memory // 8, progress=False))
+        self.capacity = min(len(data), max(64, math.isqrt(memory // 4 // _FLOAT.itemsize)))
+
+    def solve(
+        self,
+        problem: BoxProblem,
+        tol: float,
+        max_steps: int = -1,
+        start: Vector | None = None,
+        step: Callable[[float], None] = lambda gap: None,
+    ) -> BoxSolution:
+        """Solve a problem until the gap is below `tol`, or so many steps were taken.
+
+        `start` is a solution of a similar problem. `step` is called after every round with the gap.
+        """
+        y, low, high, tube, unit = problem
+        left = np.iinfo(np.int64).max if max_steps < 0 else max_steps
+        b, gradient = np.zeros(len(y)), -y
+        if start is not None:
+            b = _feasible(start, low, high)
+            gradient = self._gradient(b, y)
+        block = _Block(self)
+        precision, rounds, exact = max(0.1 * unit, tol / 2), 0, False
+        steps_taken = 0
+        while True:
+            up, down = _slopes(b, gradient, problem)
+            low_end, high_end = float(up.min()), float(down.max())
+            gap = max(0.0, high_end - low_end)
+            if rounds:
+                step(gap)
+            if gap < tol or left <= 0:
+                if exact or left <= 0 or rounds == 0:
+                    break
+                gradient, exact = self._gradient(b, y), True  # once, without the rounding errors of all updates
+                continue
+            free = (b > low) & (b < high) & ((b != 0) | (tube == 0))
+            inside = block.members
+            middle = free[inside]
+            if middle.any():
+                center = float(np.median((up[inside[middle]] + down[inside[middle]]) / 2))
+            else:
+                center = (low_end + high_end) / 2
+            violation = np.maximum(center - up, down - center)
+            waiting = block.renew(violation, free, (int(up.argmin()), int(down.argmax())), tol, _SLACK * unit)
+            members = block.members
+            if rounds and waiting <= len(members) // 20:
+                precision = tol / 2
+            elif rounds:
+                precision = max(tol / 2, min(precision, 0.1 * gap))
+            here, slope = b[members], gradient[members]
+            taken, _ = _core.smo(
+                block.values, self.diagonal[members], low[members], high[members], tube, here, slope, precision, left
+            )
+            steps_taken, left, rounds, exact = steps_taken + taken, left - taken, rounds + 1, False
+            change = here - b[members]
+            changed = np.flatnonzero(change)
+            b[members] = here
+            if len(changed):
+                gradient += self.products.combined(members[changed], change[None, changed])[0]
+        objective = float(b @ (gradient - y)) / 2 + tube * float(np.abs(b).sum())
+        return BoxSolution(b, -(low_end + high_end) / 2, gap, objective, steps_taken, rounds)
+
+    def _gradient(self, b: Vector, y: Vector) -> Vector:
+        support = np.flatnonzero(b)
+        return self.products.combined(support, b[None, support])[0] - y
+
+
+def _slopes(b: Vector, gradient: Vector, problem: BoxProblem) -> tuple[Vector, Vector]:
+    """Return the slopes of the objective if b increases, and if it decreases; infinite where it may not."""
+    tube = problem.tube
+    up = np.where(b < problem.high, gradient + (np.where(b >= 0, tube, -tube) if tube else 0.0), np.inf)
+    down = np.where(b > problem.low, gradient + (np.where(b > 0, tube, -tube) if tube else 0.0), -np.inf)
+    return up, down
+
+
+def _feasible(start: Vector, low: Vector, high: Vector) -> Vector:
+    """Return a solution of another problem, moved into the bounds, with the sum 0."""
+    b = np.clip(start, low, high)
+    excess = float(b.sum())
+    side = b > 0 if excess > 0 else b < 0
+    total = float(b[side].sum())
+    if total:
+        b[side] *= 1 - excess / total  # towards 0, which is within the bounds
+    return b
+
+
+class _Block:
+    """The resident values of the kernel matrix. New examples follow the others; places of others are closed."""
+
+    def __init__(self, solver: ActiveSetSolver) -> None:
+        self._solver = solver
+        self._values = np.empty((solver.capacity, solver.capacity), _FLOAT)  # unused memory is never touched
+        self.members: Rows = np.empty(0, np.int64)
+        self._is_member = np.zeros(len(solver.data), bool)
+        self._random = np.random.default_rng(0)
+
+    @property
+    def values(self) -> NDArray[np.float32]:
+        return self._values[: len(self.members), : len(self.members)]
+
+    def renew(
+        self, violation: Vector, free: NDArray[np.bool_], worst: tuple[int, int], tol: float, slack: float
+    ) -> int:
+        """Replace comfortable examples by those that violate the optimality conditions most.
+
+        Returns the number of all examples outside the block that violated them.
+        """
+        capacity, size = self._solver.capacity, len(self.members)
+        if size == 0:  # a sample, and the worst pair, without which there may be nothing to improve
+            sample = self._random.permutation(len(violation))[: max(2, min(_FIRST, capacity) - 2)]
+            self._add(np.unique([*worst, *sample])[:capacity])
+            return len(violation)
+        outside = np.flatnonzero(~self._is_member & (violation > tol / 4))
+        room = min(max(int(_GROWTH * size), _LEAST_GROWTH), len(outside), capacity // 2)
+        inside = self.members
+        idle = (violation[inside] < -slack) & ~free[inside]
+        over = size - int(idle.sum()) + room - capacity
+        leaving = inside[idle]
+        if over > 0:  # also examples at their bounds that violate least, then others at random
+            rest = inside[~idle]
+            order = np.lexsort((self._random.random(len(rest)), violation[rest] * ~free[rest], free[rest]))
+            leaving = np.concatenate([leaving, rest[order[:over]]])
+        elif size + room <= 0.9 * capacity and len(leaving) <= 0.3 * size:
+            leaving = leaving[:0]
+        added = outside[np.argsort(-violation[outside], kind="stable")[:room]]
+        pair = [row for row in dict.fromkeys(worst) if not self._is_member[row] and row not in added]
+        if room or pair:
+            added = np.concatenate([np.array(pair, np.int64), added])[: max(room, len(pair))]
+        self._drop(leaving)
+        added = added[: capacity - len(self.members)]
+        self._add(added)
+        return len(outside)
+
+    def _drop(self, leaving: Rows) -> None:
+        if not len(leaving):
+            return
+        self._is_member[leaving] = False
+        kept = np.flatnonzero(self._is_member[self.members])
+        first = int(np.flatnonzero(np.concatenate([kept, [-1]]) != np.arange(len(kept) + 1))[0])
+        for place in range(len(kept)):  # rows move up, so no row is overwritten before it is read
+            self._values[place, first : len(kept)] = self._values[kept[place], kept[first:]]
+            if place >= first:
+                self._values[place, :first] = self._values[kept[place], :first]
+        self.members = self.members[kept]
+
+    def _add(self, rows: Rows) -> None:
+        if not len(rows):
+            return
+        begin, solver = len(self.members), self._solver
+        self.members = np.concatenate([self.members, rows])
+        self._is_member[rows] = True
+        end, data = len(self.members), solver.data
+        solver.executor.fill(Job(solver.kernel, data[rows], data[self.members], _FLOAT), self._values[begin:end, :end])
+        _core.mirror(self._values, 0, begin, begin, end)
