@@ -7,6 +7,7 @@ control group (such as a container) and the limit set by ``ulimit -v``.
 from __future__ import annotations
 
 import math
+import mmap
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from treelet.checks import check_boolean, some_of, suggestion, wrong
 from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletError
@@ -32,6 +34,8 @@ _GPU_NAMES = ("gpu", "cuda:0", "nvidia", "cupy")
 """Other names for a GPU, for suggestions."""
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+
+_LARGE_ARRAY = 1 << 22  # bytes from which on NumPy asks for huge pages
 
 Bytes = int | float | str | None
 """An amount of memory as users write it: a number of bytes, or a string such as ``"1GiB"``."""
@@ -83,6 +87,28 @@ class Resources(NamedTuple):
 
 PLAIN = Resources()
 """One thread, the default memory limit, no progress display."""
+
+
+def empty(shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Return an array whose memory is taken only when it is written, in pages of the usual size.
+
+    `numpy.empty` asks for huge pages. On some virtual machines these take five times as long to write for the first time,
+    which is longer than the computation of a kernel matrix. They also take more memory if only a part of the array is used.
+    """
+    dtype = np.dtype(dtype)
+    size = math.prod(shape) * dtype.itemsize
+    try:
+        if size < _LARGE_ARRAY or not hasattr(mmap, "MAP_PRIVATE"):
+            return np.empty(shape, dtype)
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        return np.frombuffer(memory, dtype).reshape(shape)
+    except (
+        MemoryError,
+        ValueError,
+        OSError,
+        OverflowError,
+    ):  # ValueError, OverflowError: more than any machine can address
+        raise NotEnoughMemoryError(f"There is not enough memory for an array of {size:,} bytes.") from None
 
 
 class _Config(threading.local):

@@ -25,12 +25,12 @@ from treelet.kernels.pairwise import Vector
 from treelet.matrices.executors import executor_for
 from treelet.matrices.operator import Products
 from treelet.matrices.tiles import Job
-from treelet.resources import Resources
+from treelet.resources import Resources, empty
 
 Rows = NDArray[np.int64]
 
-_FIRST = 4000  # examples in the first block
-_GROWTH = 0.7  # share of the block by which it may grow at once
+_FIRST = 2000  # examples in the first block
+_GROWTH = 1.0  # share of the block by which it may grow at once
 _LEAST_GROWTH = 1000
 _SLACK = 0.3  # distance from the margin, in units of the targets, beyond which an example may leave the block
 _FLOAT = np.dtype(np.float32)
@@ -101,57 +101,51 @@ class ActiveSetSolver:
         if start is not None:
             b = _feasible(start, low, high)
             gradient = self._gradient(b, y)
-        block = _Block(self)
-        precision, rounds, exact = max(0.1 * unit, tol / 2), 0, False
-        steps_taken = 0
+        block, precision, taken, rounds, exact = _Block(self), max(0.1 * unit, tol / 2), 0, 0, True
         while True:
             up, down = _slopes(b, gradient, problem)
-            low_end, high_end = float(up.min()), float(down.max())
-            gap = max(0.0, high_end - low_end)
+            least, most = float(up.min()), float(down.max())
+            gap = max(0.0, most - least)
             if rounds:
                 step(gap)
             if gap < tol or left <= 0:
-                if exact or left <= 0 or rounds == 0:
+                if exact or left <= 0:
                     break
-                gradient, exact = self._gradient(b, y), True  # once, without the rounding errors of all updates
+                gradient, exact = self._gradient(b, y), True  # once more, without the rounding errors of all updates
                 continue
             free = (b > low) & (b < high) & ((b != 0) | (tube == 0))
-            inside = block.members
-            middle = free[inside]
-            if middle.any():
-                center = float(np.median((up[inside[middle]] + down[inside[middle]]) / 2))
-            else:
-                center = (low_end + high_end) / 2
+            inside = block.members[free[block.members]]
+            center = float(np.median((up[inside] + down[inside]) / 2)) if len(inside) else (least + most) / 2
             violation = np.maximum(center - up, down - center)
             waiting = block.renew(violation, free, (int(up.argmin()), int(down.argmax())), tol, _SLACK * unit)
             members = block.members
-            if rounds and waiting <= len(members) // 20:
-                precision = tol / 2
-            elif rounds:
-                precision = max(tol / 2, min(precision, 0.1 * gap))
+            if rounds:
+                few = waiting <= len(members) // 20
+                precision = tol / 2 if few else max(tol / 2, min(precision, 0.1 * gap))
             here, slope = b[members], gradient[members]
-            taken, _ = _core.smo(
+            steps, _ = _core.smo(
                 block.values, self.diagonal[members], low[members], high[members], tube, here, slope, precision, left
             )
-            steps_taken, left, rounds, exact = steps_taken + taken, left - taken, rounds + 1, False
+            taken, left, rounds, exact = taken + steps, left - steps, rounds + 1, False
             change = here - b[members]
             changed = np.flatnonzero(change)
             b[members] = here
             if len(changed):
                 gradient += self.products.combined(members[changed], change[None, changed])[0]
         objective = float(b @ (gradient - y)) / 2 + tube * float(np.abs(b).sum())
-        return BoxSolution(b, -(low_end + high_end) / 2, gap, objective, steps_taken, rounds)
+        return BoxSolution(b, -(least + most) / 2, gap, objective, taken, rounds)
 
     def _gradient(self, b: Vector, y: Vector) -> Vector:
         support = np.flatnonzero(b)
-        return self.products.combined(support, b[None, support])[0] - y
+        sums: Vector = self.products.combined(support, b[None, support])[0]
+        return sums - y
 
 
 def _slopes(b: Vector, gradient: Vector, problem: BoxProblem) -> tuple[Vector, Vector]:
     """Return the slopes of the objective if b increases, and if it decreases; infinite where it may not."""
     tube = problem.tube
-    up = np.where(b < problem.high, gradient + (np.where(b >= 0, tube, -tube) if tube else 0.0), np.inf)
-    down = np.where(b > problem.low, gradient + (np.where(b > 0, tube, -tube) if tube else 0.0), -np.inf)
+    up = np.where(b < problem.high, gradient + np.where(b >= 0, tube, -tube), np.inf)
+    down = np.where(b > problem.low, gradient + np.where(b > 0, tube, -tube), -np.inf)
     return up, down
 
 
@@ -171,7 +165,7 @@ class _Block:
 
     def __init__(self, solver: ActiveSetSolver) -> None:
         self._solver = solver
-        self._values = np.empty((solver.capacity, solver.capacity), _FLOAT)  # unused memory is never touched
+        self._values = empty((solver.capacity, solver.capacity), _FLOAT)
         self.members: Rows = np.empty(0, np.int64)
         self._is_member = np.zeros(len(solver.data), bool)
         self._random = np.random.default_rng(0)
@@ -183,7 +177,7 @@ class _Block:
     def renew(
         self, violation: Vector, free: NDArray[np.bool_], worst: tuple[int, int], tol: float, slack: float
     ) -> int:
-        """Replace comfortable examples by those that violate the optimality conditions most.
+        """Replace comfortable examples by others that violate the optimality conditions.
 
         Returns the number of all examples outside the block that violated them.
         """
@@ -204,7 +198,8 @@ class _Block:
             leaving = np.concatenate([leaving, rest[order[:over]]])
         elif size + room <= 0.9 * capacity and len(leaving) <= 0.3 * size:
             leaving = leaving[:0]
-        added = outside[np.argsort(-violation[outside], kind="stable")[:room]]
+        # A sample of them, because the largest violations are often those of wrong labels.
+        added = outside[self._random.permutation(len(outside))[:room]]
         pair = [row for row in dict.fromkeys(worst) if not self._is_member[row] and row not in added]
         if room or pair:
             added = np.concatenate([np.array(pair, np.int64), added])[: max(room, len(pair))]

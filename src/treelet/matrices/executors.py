@@ -35,7 +35,7 @@ from treelet.matrices.tiles import (
     plan_matrix,
 )
 from treelet.printable import shortened
-from treelet.resources import PLAIN, Resources
+from treelet.resources import PLAIN, Resources, empty
 from treelet.work import Advance, progress_bar, run
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def _allocated(shape: Shape, dtype: np.dtype[Any], limit: int | None) -> Values:
             remedy = "a larger memory=, or write the result to a file with out='K.npy'"
         raise ParameterError(f"{fact} the memory limit of {plural(limit, 'byte')} (memory=). Use {remedy}.")
     try:
-        return np.empty(shape, dtype)
-    except (MemoryError, ValueError):  # ValueError: more than any machine can address
+        return empty(shape, dtype)
+    except NotEnoughMemoryError:
         halves = [half] if dtype == DTYPES[0] else []
         remedy = in_words(["fewer examples", *halves, "out='K.npy' for a file"])
         raise NotEnoughMemoryError(f"{fact} the available memory. Use {remedy}.") from None

@@ -12,8 +12,7 @@ their number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int64]
 
-_COLUMNS = 1 << 15  # columns per piece. The number of threads must not change it, because sums depend on it.
+_COLUMNS = 1 << 16  # columns per piece at most. The number of threads must not change it, because sums depend on it.
+_HALVES = 1 << 14  # columns from which on there are at least two pieces, for two threads
 _STORED = 1 << 27  # bytes that the nodes of a merged row may store for their parents, per piece of columns
 _LEAST = 1e-280  # smallest self-value that surely has all its digits
 
@@ -149,7 +149,9 @@ class _ConstantRows(_TermRows):
     """Sums for a constant kernel."""
 
     def _sums(self, chosen: Rows, weights: Matrix) -> Matrix:
-        return np.repeat(float(self.kernel.value) * weights.sum(axis=1, keepdims=True), len(self.columns), axis=1)
+        return np.repeat(
+            float(cast(Constant, self.kernel).value) * weights.sum(axis=1, keepdims=True), len(self.columns), axis=1
+        )
 
 
 class _LinearRows(_TermRows):
@@ -177,7 +179,7 @@ class _StoreTermRows(_TermRows):
         columns, rows = columns.joined(rows)
         self.store, self.weights, _ = StoreRows.of(rows)
         self.entries = np.diff(self.weights.start)
-        self.pieces = _Pieces(self.kernel, columns, self.store, self.executor)
+        self.pieces = _Pieces(cast(StoreKernel, self.kernel), columns, self.store, self.executor)
 
     def _sums(self, chosen: Rows, weights: Matrix) -> Matrix:
         ends = np.cumsum(self.entries[chosen])
@@ -205,7 +207,7 @@ class _Pieces:
         self.kernel, self.columns, self.rows_store, self.device = kernel, columns, rows_store, executor.device
         n, resources = len(columns), executor.resources
         needs = kernel.needs(columns, resources.memory // 8)
-        width = n if self.device is not None else _COLUMNS
+        width = n if self.device is not None or n < _HALVES else min(_COLUMNS, -(-n // 2))
         self.spans = [Span(begin, min(begin + width, n)) for begin in range(0, n, max(1, width))]
         self.keeps = self.device is not None or needs.index <= resources.memory // 2
         """Whether the indexes of all pieces stay in memory between products."""
@@ -218,7 +220,6 @@ class _Pieces:
         self._most = np.full(len(self.spans), np.inf)
         """Per piece: the number of parts of merged rows that fit the memory."""
         self._natives: list[Any] = [None] * len(self.spans)
-        self._lock = Lock()
 
     def sums(self, store: Any, parts: Any, entries: float, outputs: int) -> Matrix:
         """Return the sums of merged rows: outputs x columns."""

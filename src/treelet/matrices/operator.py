@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
+from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.matrices.executors import executor_for
 from treelet.matrices.merged import DoesNotFitError, MergedRows
@@ -145,7 +146,7 @@ class Products:
         try:
             with self.executor.limited():
                 if key not in self._merged:
-                    self._merged[key] = MergedRows(self.job.kernel, rows, columns, self.executor)
+                    self._merged[key] = MergedRows(cast(Kernel, self.job.kernel), rows, columns, self.executor)
                 return self._merged[key].combined(chosen, weights)
         except DoesNotFitError:
             self._merges, self._merged = False, {}
