@@ -294,7 +294,6 @@ def test_what_does_not_fit_names_bytes_and_ways_out() -> None:
             work()
     y = np.arange(10**7) % 2
     for fit, way in (  # an estimator has neither dtype= nor out=
-        (lambda: tl.KernelSVC().fit(many, y), "Train on fewer examples, or train"),
         (lambda: tl.RLS(memory=None).fit(many, y), "Use a smaller basis= of examples"),
         (lambda: tl.KernelMatrix().fit(many).transform(many), "treelet.gram"),
     ):

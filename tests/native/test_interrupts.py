@@ -102,6 +102,16 @@ def forest() -> tl.Forest:
     return tl.PCFG.from_rules(AMBIGUOUS, start="S").forest(["a"] * 40)
 
 
+def machine() -> Callable[[], Any]:
+    """A problem that takes millions of steps: nearly equal examples with random labels, and hardly a limit."""
+    rng, n = np.random.default_rng(0), 2000
+    points = rng.normal(size=(n, 1))
+    K = np.exp(-1e-3 * (points - points.T) ** 2).astype(np.float32)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    bounds = np.where(y > 0, 0, -1e9), np.where(y > 0, 1e9, 0)
+    return partial(_core.smo, K, np.ones(n), *bounds, 0.0, np.zeros(n), -y, 1e-12, 10**12)
+
+
 def sketch() -> Callable[[], Any]:
     made = _core.TreeSketch(
         False, 0.4, 1.0, 0, False, 1 << 14, 0, np.zeros(0, np.uint64), np.zeros(0, np.int32), False, 1 << 26
@@ -159,6 +169,7 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "Forest.sample": lambda: partial(forest()._native.sample, 10**8, 0),
     "Sampler.sample": sampler,
     "TreeSketch.rows": sketch,
+    "smo": machine,
     "EditColumns.rows": lambda: edits("rows", 10_000),
     "EditColumns.rows, threshold": lambda: edits("rows", 10_000, threshold=0.3),
     "EditColumns.rows, best": lambda: edits("rows", 10_000, best=1),
@@ -182,7 +193,7 @@ LINEAR = {
     "nodes_of of_forests ordered p production texts": "nodes and edges",
     "Store.__init__ __len__ arrays as_it_was child child_count child_start from_arrays from_columns grown height joined label "
     "labels ordered production productions_below texts whole": "nodes",
-    "NodeWeights.__init__ __len__ arrays from_arrays count entries node of spread start take weight": "entries",
+    "NodeWeights.__init__ __len__ arrays from_arrays count entries merged node of spread start take weight": "entries",
     "PartCounts.__init__ add key mass pair trees": "entries",
     "TreeSketch.__init__ pair_weight single_weight width": "known parts",
     "Sampler.__init__ of": "rules",

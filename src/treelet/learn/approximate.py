@@ -38,10 +38,12 @@ _TINY = 1e-300  # replaces 0 in divisors
 Between = Callable[[Rows, Rows], Matrix]  # the kernel values of rows x columns
 
 
-def _pivots(
+def pivoted_cholesky(
     diagonal: Vector, between: Between, wanted: int, rng: np.random.Generator, at_once: int | None = None
-) -> Rows:
-    """Choose landmarks by randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2025).
+) -> tuple[Rows, Matrix]:
+    """Return landmarks and features by randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2025).
+
+    The inner products of the features, examples x landmarks, approximate the kernel matrix.
 
     The probability of an example is proportional to its squared distance to the span of the earlier
     landmarks. Candidates are drawn in batches. Each is accepted with the ratio of its current
@@ -76,7 +78,7 @@ def _pivots(
         chosen += taken
         left = np.maximum(left - np.square(factor[:, begin : len(chosen)]).sum(axis=1), 0)
         left[taken] = 0
-    return np.array(chosen, dtype=np.intp)
+    return np.array(chosen, dtype=np.intp), factor[:, : len(chosen)]
 
 
 def _inverse_root(K: Matrix, *, keep: bool = False) -> Matrix:
@@ -307,8 +309,12 @@ class Nystroem(_FeatureMap):
         elif self.sampling == "uniform":
             chosen = np.sort(rng.choice(len(pool), int(self.n_components), replace=False))
         else:  # There are fewer landmarks if the others add nothing.
-            choose = _pivots if self.sampling == "kmeans++" else _by_leverage
-            chosen = np.sort(choose(diagonal, between, int(self.n_components), rng)).astype(np.intp)
+            wanted = int(self.n_components)
+            if self.sampling == "kmeans++":
+                chosen, _ = pivoted_cholesky(diagonal, between, wanted, rng)
+            else:
+                chosen = _by_leverage(diagonal, between, wanted, rng)
+            chosen = np.sort(chosen).astype(np.intp)
         self.component_indices_ = pool[chosen].astype(np.int64)
         self.components_ = compact_examples(kernel, among[chosen])
         self.normalization_ = _inverse_root(self._gram(kernel, self.components_))

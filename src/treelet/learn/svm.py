@@ -140,10 +140,6 @@ class _KernelMachine(KernelLearner):
     memory: int | float | str | None
 
     _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "intercept_")
-    _smaller = (
-        "train on fewer examples, or train a linear model of scikit-learn on the vectors of treelet.TreeSketch, which "
-        "needs no matrix (docs/scale.md)"
-    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -263,9 +259,9 @@ _CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbe
 class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
     """Support vector classifier over any kernel.
 
-    libsvm finds the dual coefficients on the kernel matrix. The support vectors are then merged
-    into a `CompressedModel`, and the matrix is released. Predictions need neither the matrix nor
-    the separate support vectors.
+    The fit is exact and never needs the kernel matrix: a block of it, for the examples that matter,
+    and products from merged rows are enough (see Notes). The support vectors are then merged into a
+    `CompressedModel`, so predictions do not need them separately.
 
     Parameters
     ----------
@@ -278,16 +274,18 @@ class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # sciki
         Factors of C per class. ``"balanced"`` gives both sides of every binary classifier the same
         total weight. Default: 1 for all classes.
     tol : float, default 0.001
-        Stopping tolerance of libsvm, in (0, inf).
+        Stopping tolerance, in (0, inf): the largest violation of the optimality conditions, as in
+        libsvm.
     cache_size : float, default 200
-        Size of libsvm's cache of kernel rows per thread, in MB.
+        With ``kernel="precomputed"`` only: size of libsvm's cache per thread, in MB.
     shrinking : bool, default True
-        Whether libsvm uses the shrinking heuristic.
+        With ``kernel="precomputed"`` only: whether libsvm uses the shrinking heuristic.
     max_iter : int, default -1
-        Maximum number of libsvm iterations; -1 means no limit.
+        Maximum number of steps per binary classifier; -1 means no limit. A `ConvergenceWarning` is
+        issued if it is reached.
     memory : int or str, optional
-        Memory limit for the kernel matrix, which takes 8 n^2 bytes for n examples. Default: no
-        limit.
+        Memory limit of the fit, besides the examples. A quarter of it holds the block of the kernel
+        matrix: about 8,000 examples by default. A smaller block takes longer. Default: 1 GiB.
     n_jobs : int, default 1
         Number of threads for the matrix, the binary classifiers and predictions. -1 uses one thread
         per core. Results do not depend on `n_jobs`.
@@ -311,13 +309,24 @@ class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # sciki
     For more than two classes, there is one binary classifier per class, against the rest.
     scikit-learn's ``CalibratedClassifierCV`` adds probabilities.
 
-    The matrix takes 8 n^2 bytes during the fit. Prediction time grows with the number of matching
-    node pairs between a tree and the model, regardless of the number of support vectors.
+    Sequential minimal optimization with second-order selection solves the dual problem for a block of
+    the examples. One product with the kernel matrix then updates the gradient of all examples, in
+    float64. Examples that violate the optimality conditions enter the block, others leave it. For
+    kernels that are linear in the weights of their parts, the product needs one merged row and not
+    the matrix (Collins & Duffy 2001, section 5): tree, forest, tagging and locality kernels, their
+    sums, multiples and normalized forms. Other kernels, such as Gaussian ones, compute rows in tiles.
+    At the end, the gradient is computed once more from the beginning. With
+    ``kernel="precomputed"``, libsvm solves the problem.
+
+    Prediction time grows with the number of matching node pairs between a tree and the model,
+    regardless of the number of support vectors.
 
     References
     ----------
     Collins & Duffy, "Convolution kernels for natural language", NIPS 2001, section 5 (the
     compressed model).
+    Fan, Chen & Lin, "Working set selection using second order information for training support vector
+    machines", JMLR 6, 2005.
 
     Examples
     --------
