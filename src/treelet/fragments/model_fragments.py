@@ -41,8 +41,8 @@ from treelet.kernels.fragments import (
 )
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.terms import KernelTerm, Roots, linear_parts
-from treelet.learn.model import ROOT_LARGE, CompressedModel, GraphTerm, SupportSum, Term
 from treelet.kernels.tree import TreeKernel
+from treelet.learn.model import ROOT_LARGE, CompressedModel, GraphTerm, SupportSum, Term
 from treelet.learn.outputs import LinearOutput, compressed_model, final_estimator, resolve_output
 from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree, Treebank
 from treelet.structures.vectors import Vectors

@@ -17,8 +17,6 @@ from treelet.kernels.store import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.structures.table import Table
 
-Path = tuple[Any, ...]
-
 
 def collapses(kernel: Kernel) -> bool:
     """Return whether examples can be merged into one weighted graph of distinct parts for this kernel."""
@@ -30,7 +28,7 @@ class ColumnKernel:
     """A kernel with the path of column names to its data, the outermost first."""
 
     kernel: Kernel
-    path: Path = ()
+    path: tuple[Any, ...] = ()
 
     @property
     def column(self) -> Any:

@@ -590,17 +590,6 @@ class _KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             self.X_fit_ = self._examples(self.kernel_, self.X_fit_)
 
 
-def warn_if_nothing_to_learn(self_values: Vector) -> None:
-    """Warn if the kernel is 0 for all training examples."""
-    if not self_values.any():
-        warnings.warn(
-            f"There is nothing to learn: the kernel is 0 for all of {plural(len(self_values), 'example')}. "
-            "Check that the examples are not all missing or empty.",
-            TreeletWarning,
-            stacklevel=user_level(),
-        )
-
-
 class KernelTransformer(TransformerMixin, _KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator with a method `transform`."""
 
@@ -647,8 +636,19 @@ class KernelLearner(_KernelEstimator):
             return K
         chosen = data if rows is None else data[rows]
         K = self._gram(kernel, chosen)
-        warn_if_nothing_to_learn(K.diagonal())
+        self._warn_if_nothing_to_learn(K.diagonal())
         return K
+
+    @staticmethod
+    def _warn_if_nothing_to_learn(self_values: Vector) -> None:
+        """Warn if the kernel is 0 for all training examples."""
+        if not self_values.any():
+            warnings.warn(
+                f"There is nothing to learn: the kernel is 0 for all of {plural(len(self_values), 'example')}. "
+                "Check that the examples are not all missing or empty.",
+                TreeletWarning,
+                stacklevel=user_level(),
+            )
 
     def _check_columns(self, names: NDArray[Any] | None) -> None:
         """Raise ParameterError if the columns of a DataFrame are ordered differently than in the fit."""

@@ -31,7 +31,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.on import On
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.kernels.store import StoreKernel
-from treelet.kernels.terms import ColumnKernel, KernelTerm, Path, Roots, collapses, linear_parts
+from treelet.kernels.terms import ColumnKernel, KernelTerm, Roots, collapses, linear_parts
 from treelet.kernels.values import LARGE
 from treelet.kernels.vector import Linear
 from treelet.learn.persist import register
@@ -103,6 +103,7 @@ def _kernels(kernel: Kernel) -> Iterator[Kernel]:
 
 _BAND = 64  # width of a band of weights, in powers of 2
 Graph = Bank[Any]
+_Path = tuple[Any, ...]  # column names, the outermost first
 _STRIP = 1 << 23  # maximum number of kernel values in memory in a sum over support vectors
 
 
@@ -675,7 +676,7 @@ class CompressedModel:
         roots = Roots(X)
         pieces = min(pieces, len(X))
         spans = list(pairwise(len(X) * number // pieces for number in range(pieces + 1)))
-        joined: list[tuple[Graph, Path, Graph]] = []
+        joined: list[tuple[Graph, _Path, Graph]] = []
         for term in self.terms:
             data = term.kernel_term.inner.data(X)
             if len(data) != len(X):
@@ -873,7 +874,7 @@ class _Builder:
     def __init__(self, X: Any, alpha: Any) -> None:
         self.X, self.alpha, self.roots = X, alpha, Roots(X)
         self.nodes = self.loose_bytes = 0
-        self._graphs: list[tuple[Path, Graph, Any]] = []
+        self._graphs: list[tuple[_Path, Graph, Any]] = []
 
     def terms(self, kernel_terms: Sequence[KernelTerm]) -> list[Term] | None:
         terms = []

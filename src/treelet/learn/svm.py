@@ -30,7 +30,6 @@ from treelet.learn.base import (
     Rows,
     checked_numbers,
     checked_targets,
-    warn_if_nothing_to_learn,
 )
 from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.model import CompressedModel, warn_if_unrelated
@@ -166,7 +165,7 @@ class _KernelMachine(KernelLearner):
     def _solved(self, kernel: Kernel, data: Any, machines: list[_Machine]) -> list[tuple[Vector, float]]:
         """Solve the machines without a matrix. Up to two at once share the memory, so results do not depend on `n_jobs`."""
         resources = self._resources._replace(memory_limit=parse_memory(self.memory))
-        warn_if_nothing_to_learn(kernel.self_values(data))
+        self._warn_if_nothing_to_learn(kernel.self_values(data))
         _warn_if_dissimilar(kernel, data, resources._replace(progress=False))
         at_once = min(resources.threads, len(machines), 2)
         solver = ActiveSetSolver(kernel, data, resources, at_once)
@@ -226,7 +225,8 @@ class _KernelMachine(KernelLearner):
         values = super()._values(X)
         if isinstance(self.model_, CompressedModel):
             warn_if_unrelated(self.model_, X, values)
-        return values + self.intercept_
+        scores: Matrix = values + self.intercept_
+        return scores
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()

@@ -1,22 +1,39 @@
-"""Kernel matrices as linear operators: products with vectors, without storing the matrix."""
+r"""Kernel matrices as linear operators: products with vectors, without storing the matrix.
+
+A kernel that is linear in the weights of its parts has the matrix K = F C F', where F contains the weight of each distinct
+part in each example. A weighted sum of rows is therefore one row of weighted parts,
+
+.. math:: \sum_k a_k K(x_k, \cdot) = \Bigl(\sum_k a_k F(x_k, \cdot)\Bigr) \, C \, F^T
+
+(Collins & Duffy 2001, section 5). Its cost grows with the distinct parts of the examples, not with their number.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import ParameterError
+from treelet.errors import NotEnoughMemoryError, ParameterError
+from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel
-from treelet.kernels.pairwise import Matrix, Pairwise
-from treelet.matrices.executors import executor_for
-from treelet.matrices.merged import DoesNotFitError, MergedRows
-from treelet.matrices.tiles import Job, Plan, check_pairwise
+from treelet.kernels.pairwise import Matrix, Pairwise, Vector
+from treelet.kernels.store import StoreKernel, StoreRows
+from treelet.kernels.terms import ColumnKernel, KernelTerm, collapses, linear_parts
+from treelet.kernels.values import inverse_roots
+from treelet.kernels.vector import Linear
+from treelet.matrices.executors import Executor, executor_for
+from treelet.matrices.tiles import Job, Plan, Span, check_pairwise
 from treelet.resources import Resources
+from treelet.structures.bank import Bank
+from treelet.work import run
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
+
+    from treelet.device.launching import Device
 
 
 def operator(
@@ -95,7 +112,7 @@ def operator(
 class Products:
     """A kernel bound to rows and columns, for products of its matrix with vectors.
 
-    Rows are merged where the kernel allows it (`MergedRows`). Otherwise, and for values that do not fit a float64, products
+    Rows are merged where the kernel allows it (`_MergedRows`). Otherwise, and for values that do not fit a float64, products
     are computed from tiles of the matrix.
     """
 
@@ -105,8 +122,8 @@ class Products:
         self.job = Job(kernel, rows, None if Y is None else kernel.with_cached_index(Y))
         self.shape = self.job.shape
         self._plan: Plan | None = None
-        self._merges = MergedRows.mergeable(kernel, self.executor) and not self.executor.keeps_matrix(self.job)
-        self._merged: dict[bool, MergedRows] = {}
+        self._merges = _MergedRows.mergeable(kernel, self.executor) and not self.executor.keeps_matrix(self.job)
+        self._merged: dict[bool, _MergedRows] = {}
 
     def times(self, vectors: Any) -> Matrix:
         """Return the product of the matrix with another matrix or a vector."""
@@ -151,8 +168,242 @@ class Products:
         try:
             with self.executor.limited():
                 if key not in self._merged:
-                    self._merged[key] = MergedRows(cast(Kernel, self.job.kernel), rows, columns, self.executor)
+                    self._merged[key] = _MergedRows(cast(Kernel, self.job.kernel), rows, columns, self.executor)
                 return self._merged[key].combined(chosen, weights)
-        except DoesNotFitError:
+        except _DoesNotFitError:
             self._merges, self._merged = False, {}
             return None
+
+
+# --- products from merged rows ------------------------------------------------------------------------------------------
+
+Rows = NDArray[np.int64]
+
+_COLUMNS = 1 << 16  # columns per piece at most. The number of threads must not change it, because sums depend on it.
+_HALVES = 1 << 14  # columns from which on there are at least two pieces, for two threads
+_STORED = 1 << 27  # bytes that the nodes of a merged row may store for their parents, per piece of columns
+_LEAST = 1e-280  # smallest self-value that surely has all its digits
+
+
+class _DoesNotFitError(Exception):
+    """A value does not fit a float64, so the product must be computed from the values of the matrix."""
+
+
+class _MergedRows:
+    """Weighted sums of the rows of a kernel matrix. Terms of the kernel whose rows cannot be merged use tiles.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel. At least one of its terms must be `mergeable`.
+    rows, columns : collections
+        Examples in the form of the kernel: those that are summed, and those at which sums are evaluated.
+    executor : Executor
+        Computes the products.
+
+    Raises
+    ------
+    _DoesNotFitError
+        If a self-value by which the kernel is normalized does not fit a float64, here or in `combined`.
+    """
+
+    def __init__(self, kernel: Kernel, rows: Any, columns: Any, executor: Executor) -> None:
+        self.shape = len(rows), len(columns)
+        terms = [term for term in linear_parts(kernel, vectors=True) if term.factor != 0]
+        merged = sum(_is_merged(term, executor.device) for term in terms)
+        memory = executor.resources.memory // max(1, merged)
+        self._terms: list[_TermRows] = []
+        for term in terms:
+            if isinstance(term.inner.kernel, Constant):
+                kind: type[_TermRows] = _ConstantRows
+            elif isinstance(term.inner.kernel, Linear):
+                kind = _LinearRows
+            else:
+                kind = _StoreTermRows if _is_merged(term, executor.device) else _TileRows
+            limited = executor.with_limits(executor.resources.threads, memory)
+            self._terms.append(kind(term, rows, columns, limited))
+
+    @staticmethod
+    def mergeable(kernel: Any, executor: Executor) -> bool:
+        """Return whether rows can be merged for at least one term of the kernel, and no term is a distance."""
+        if not isinstance(kernel, Kernel):
+            return False
+        terms = linear_parts(kernel, vectors=True)
+        return any(_is_merged(term, executor.device) for term in terms)
+
+    def combined(self, chosen: Rows, weights: Matrix) -> Matrix:
+        """Return the sums over the chosen rows k of ``weights[o, k] * K(k, .)``: outputs o x columns."""
+        out = np.zeros((len(weights), self.shape[1]))
+        used = np.flatnonzero(weights.any(axis=0))
+        if not len(used):
+            return out
+        chosen, weights = np.ascontiguousarray(chosen[used], np.int64), weights[:, used]
+        for term in self._terms:
+            term.add(chosen, weights, out)
+        if not np.isfinite(out).all():
+            raise _DoesNotFitError
+        return out
+
+
+def _is_merged(term: KernelTerm, device: Device | None) -> bool:
+    """Return whether rows are merged for a term."""
+    kernel = term.inner.kernel
+    if isinstance(kernel, StoreKernel):
+        return collapses(kernel) and (device is None or kernel.can_be_on_device())
+    return isinstance(kernel, Linear | Constant)
+
+
+def _root_factors(roots: tuple[ColumnKernel, ...], X: Any) -> Vector | None:
+    """Return 1 / sqrt(N(x, x)) of all examples, multiplied over the kernels N, or None if there are none."""
+    factors: Vector | None = None
+    for root in roots:
+        values = root.kernel.self_values(root.data(X))
+        if not (np.isfinite(values) & ((values >= _LEAST) | (values == 0))).all():
+            raise _DoesNotFitError
+        factors = inverse_roots(values) if factors is None else factors * inverse_roots(values)
+    return factors
+
+
+class _TermRows:
+    """Weighted sums of the rows of one term: ``factor * K(x, y) / prod sqrt(N(x, x) N(y, y))``."""
+
+    def __init__(self, term: KernelTerm, rows: Any, columns: Any, executor: Executor) -> None:
+        self.kernel, self.executor, self.factor = term.inner.kernel, executor, term.factor
+        self.row_factors = _root_factors(term.roots, rows)
+        self.column_factors = self.row_factors if rows is columns else _root_factors(term.roots, columns)
+        self._bind(term.inner.data(rows), term.inner.data(columns))
+
+    def _bind(self, rows: Any, columns: Any) -> None:
+        """Prepare sums of these examples."""
+        self.rows, self.columns = rows, columns
+
+    def add(self, chosen: Rows, weights: Matrix, out: Matrix) -> None:
+        """Add the sums over the chosen rows to `out`: outputs x columns."""
+        weights = weights * (self.factor if self.row_factors is None else self.factor * self.row_factors[chosen])
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._sums(chosen, np.ascontiguousarray(weights))
+            out += values if self.column_factors is None else values * self.column_factors
+
+    def _sums(self, chosen: Rows, weights: Matrix) -> Matrix:
+        """Return the sums without the factors of the columns."""
+        raise NotImplementedError
+
+
+class _ConstantRows(_TermRows):
+    """Sums for a constant kernel."""
+
+    def _sums(self, chosen: Rows, weights: Matrix) -> Matrix:
+        return np.repeat(
+            float(cast(Constant, self.kernel).value) * weights.sum(axis=1, keepdims=True), len(self.columns), axis=1
+        )
+
+
+class _LinearRows(_TermRows):
+    """Sums for inner products of vectors."""
+
+    def _bind(self, rows: Any, columns: Any) -> None:
+        self.columns, self.rows = columns.matched(rows)
+
+    def _sums(self, chosen: Rows, weights: Matrix) -> Matrix:
+        return np.asarray((self.columns @ (self.rows[chosen].T @ weights.T)).T)
+
+
+class _TileRows(_TermRows):
+    """Sums for any other kernel, from the values of the chosen rows."""
+
+    def _sums(self, chosen: Rows, weights: Matrix) -> Matrix:
+        job = Job(self.kernel, self.rows[chosen], self.columns)
+        return self.executor.multiply(job, self.executor.plan_products(job), weights.T, transposed=True).T
+
+
+class _StoreTermRows(_TermRows):
+    """Sums for a kernel over a store: one merged row."""
+
+    def _bind(self, rows: Bank[Any], columns: Bank[Any]) -> None:
+        columns, rows = columns.joined(rows)
+        self.store, self.weights, _ = StoreRows.of(rows)
+        self.entries = np.diff(self.weights.start)
+        self.pieces = _Pieces(cast(StoreKernel, self.kernel), columns, self.store, self.executor)
+
+    def _sums(self, chosen: Rows, weights: Matrix) -> Matrix:
+        ends = np.cumsum(self.entries[chosen])
+        whole = self.weights.merged(chosen, weights)
+
+        def parts(most: float) -> Iterator[Any]:
+            """Yield merged rows of consecutive examples with at most so many parts, or of single examples."""
+            if ends[-1] <= most:
+                yield whole
+                return
+            begin = 0
+            while begin < len(chosen):
+                done = ends[begin - 1] if begin else 0
+                end = max(begin + 1, int(np.searchsorted(ends, done + most, "right")))
+                yield self.weights.merged(chosen[begin:end], np.ascontiguousarray(weights[:, begin:end]))
+                begin = end
+
+        return self.pieces.sums(self.store, parts, float(ends[-1]), len(weights))
+
+
+class _Pieces:
+    """A kernel over a store, bound to columns in pieces. The size of a piece does not depend on the threads."""
+
+    def __init__(self, kernel: StoreKernel, columns: Bank[Any], rows_store: Any, executor: Executor) -> None:
+        self.kernel, self.columns, self.rows_store, self.device = kernel, columns, rows_store, executor.device
+        n, resources = len(columns), executor.resources
+        needs = kernel.needs(columns, resources.memory // 8)
+        width = n if self.device is not None or n < _HALVES else min(_COLUMNS, -(-n // 2))
+        self.spans = [Span(begin, min(begin + width, n)) for begin in range(0, n, max(1, width))]
+        self.keeps = self.device is not None or needs.index <= resources.memory // 2
+        """Whether the indexes of all pieces stay in memory between products."""
+        share = needs.index // max(1, len(self.spans))
+        left = resources.memory - (needs.index if self.keeps else share)
+        self.stored = max(1 << 22, min(_STORED, left // 2))
+        self.threads = max(
+            1, min(resources.threads, left // (self.stored + needs.thread + (0 if self.keeps else share)))
+        )
+        self._most = np.full(len(self.spans), np.inf)
+        """Per piece: the number of parts of merged rows that fit the memory."""
+        self._natives: list[Any] = [None] * len(self.spans)
+
+    def sums(self, store: Any, parts: Any, entries: float, outputs: int) -> Matrix:
+        """Return the sums of merged rows: outputs x columns."""
+        out = np.empty((outputs, len(self.columns)))
+
+        def work(piece: int) -> None:
+            while True:
+                try:
+                    self._fill(piece, store, parts(self._most[piece]), out[:, self.spans[piece].slice])
+                    return
+                except NotEnoughMemoryError:
+                    if self._most[piece] < 2:  # rows of single examples do not fit
+                        raise
+                    self._most[piece] = min(self._most[piece], entries) // 2
+
+        run(work, range(len(self.spans)), self.threads, lambda done: None)
+        return out
+
+    def _fill(self, piece: int, store: Any, rows: Iterator[Any], out: Matrix) -> None:
+        native = self._native(piece)
+        out[...] = 0
+        for merged in rows:
+            if self.device is not None:
+                values = self.device.xp.zeros(out.shape)
+                native.rows(native.bind(store, merged), None, 0, len(out), values)
+                out += self.device.to_host(values)
+                continue
+            values = np.empty(out.shape)
+            native.rows(store, merged, None, 0, len(out), values, self.stored)
+            out += values
+
+    def _native(self, piece: int) -> Any:
+        """Return the index of a piece."""
+        if self._natives[piece] is not None:
+            return self._natives[piece]
+        store, weights, _ = StoreRows.of(self.columns[self.spans[piece].slice])
+        if self.device is not None:
+            native = self.kernel.on_device(self.device, store, weights, self.rows_store)
+        else:
+            native = self.kernel.native(store, weights, False, self.rows_store, self.threads)
+        if self.keeps:
+            self._natives[piece] = native
+        return native
