@@ -84,9 +84,13 @@ Says = Callable[[Any], Any]
 """Return the output of a fitted estimator for examples."""
 ESTIMATORS: dict[str, tuple[Any, tuple[Any, ...], Says]] = {
     "matrix": (tl.KernelMatrix(KERNEL), (), lambda e: e.transform(MORE)),
-    "classes": (tl.KernelSVC(KERNEL, C=5), (CLASSES,), lambda e: e.decision_function(MORE)),
-    "support sums": (tl.KernelSVC(KERNEL.gaussian(1.0), C=5), (CLASSES,), lambda e: e.decision_function(MORE)),
-    "values": (tl.KernelSVR(KERNEL + 1, C=50), (SIZES,), lambda e: e.predict(MORE)),
+    "classes": (tl.KernelSVC(KERNEL, C=5, tol=1e-8), (CLASSES,), lambda e: e.decision_function(MORE)),
+    "support sums": (
+        tl.KernelSVC(KERNEL.gaussian(1.0), C=5, tol=1e-8),
+        (CLASSES,),
+        lambda e: e.decision_function(MORE),
+    ),
+    "values": (tl.KernelSVR(KERNEL + 1, C=50, tol=1e-8), (SIZES,), lambda e: e.predict(MORE)),
     "least squares": (RLS(KERNEL, alphas=[0.01, 0.1]), (SIZES,), lambda e: e.predict(MORE)),
     "least squares of a basis": (RLS(KERNEL, 0.1, basis=20, random_state=0), (SIZES,), lambda e: e.predict(MORE)),
     "conjugate gradients": (RLS(KERNEL, 0.1, solver="cg", tol=1e-12), (SIZES,), lambda e: e.predict(MORE)),
@@ -115,7 +119,8 @@ def test_an_estimator_is_that_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPa
         found = clone(estimator).fit(X, *targets)
         fitted = len(started)
         predicted = says(found)
-    close(predicted, says(plain))
+    # Rounding may change the steps of a machine, which stops at its tolerance.
+    close(predicted, says(plain), 1e-6 if hasattr(estimator, "epsilon") or hasattr(estimator, "shrinking") else 1e-9)
     assert len(started) > fitted, "predictions were not made on the device"
     assert fitted or name in ("matrix", "perceptron", "votes", "neighbors", "neighbors within"), "nor was the fit"
 

@@ -167,6 +167,12 @@ def test_a_limit_on_steps_is_a_warning(bank: tl.Treebank, y: Any) -> None:
         tl.KernelSVC(SST, max_iter=3).fit(bank, y)
 
 
+def test_a_tolerance_below_the_rounding_errors_ends(bank: tl.Treebank, y: Any) -> None:
+    with pytest.warns(ConvergenceWarning, match="but the tolerance is 1e-20"):
+        machine = tl.KernelSVC(SST, C=10, tol=1e-20).fit(bank[:100], y[:100])
+    assert (machine.predict(bank[:100]) == tl.KernelSVC(SST, C=10).fit(bank[:100], y[:100]).predict(bank[:100])).all()
+
+
 PEAK = """
 import numpy as np, treelet as tl
 from treelet.datasets import flights

@@ -573,13 +573,13 @@ def test_attributes_of_users_and_subclasses_stay() -> None:
 
 
 def test_changes_during_a_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, gram = tl.KernelSVC(), tl.KernelSVC._gram
+    model, gram = tl.KernelSVC(), tl.KernelSVC._solved
 
     def interfering(self: Any, *args: Any, **kwargs: Any) -> Any:
         model.set_params(C=77.0)  # as another thread might
         model.note = 5
         return gram(self, *args, **kwargs)
 
-    monkeypatch.setattr(tl.KernelSVC, "_gram", interfering)
+    monkeypatch.setattr(tl.KernelSVC, "_solved", interfering)
     model.fit(["(A a)", "(B b)"], ["x", "y"])
     assert (model.C, model.note, model.classes_.tolist()) == (77.0, 5, ["x", "y"])

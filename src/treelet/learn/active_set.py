@@ -33,6 +33,7 @@ _FIRST = 2000  # examples in the first block
 _GROWTH = 1.0  # share of the block by which it may grow at once
 _LEAST_GROWTH = 1000
 _SLACK = 0.3  # distance from the margin, in units of the targets, beyond which an example may leave the block
+_PATIENCE = 200  # rounds without progress before the solver gives up: rounding errors may exceed the tolerance
 _FLOAT = np.dtype(np.float32)
 
 
@@ -102,14 +103,16 @@ class ActiveSetSolver:
             b = _feasible(start, low, high)
             gradient = self._gradient(b, y)
         block, precision, taken, rounds, exact = _Block(self), max(0.1 * unit, tol / 2), 0, 0, True
+        best, idle = np.inf, 0  # the least gap so far, and the rounds since then
         while True:
             up, down = _slopes(b, gradient, problem)
             least, most = float(up.min()), float(down.max())
             gap = max(0.0, most - least)
             if rounds:
                 step(gap)
-            if gap < tol or left <= 0:
-                if exact or left <= 0:
+            best, idle = (gap, 0) if gap < best else (best, idle + 1)
+            if gap < tol or left <= 0 or idle > _PATIENCE:
+                if exact or left <= 0 or idle > _PATIENCE:
                     break
                 gradient, exact = self._gradient(b, y), True  # once more, without the rounding errors of all updates
                 continue

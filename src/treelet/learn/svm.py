@@ -190,11 +190,11 @@ class _KernelMachine(KernelLearner):
             except KernelOverflowError:
                 largest = float(kernel.self_values(data).max())
                 raise _too_large(largest) from None
-        worst = max(solution.gap for solution in solutions.values())
+        worst, steps = max((solution.gap, solution.steps) for solution in solutions.values())
         if worst >= self.tol:
             warnings.warn(
-                f"{type(self).__name__} has not converged after {plural(int(self.max_iter), 'step')}: the optimality "
-                f"conditions are violated by {worst:.3g}, but the tolerance is {self.tol:.3g}. Use a larger max_iter= or tol=.",
+                f"{type(self).__name__} has not converged after {plural(steps, 'step')}: the optimality conditions are "
+                f"violated by {worst:.3g}, but the tolerance is {self.tol:.3g}. Use a larger max_iter= or tol=.",
                 ConvergenceWarning,
                 stacklevel=user_level(),
             )

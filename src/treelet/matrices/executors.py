@@ -405,7 +405,7 @@ class _DeviceExecutor(Executor):
 
         self.device = device_named(resources.device)
         self._keeps = False
-        self._resident: Any = None
+        self._resident: tuple[Job, Any] | None = None  # the matrix of the latest products, if it fits
 
     @property
     def budget(self) -> int:
@@ -530,9 +530,10 @@ class _DeviceExecutor(Executor):
         with self.limited():
             factors = self.device.array(vectors)
             if self._keeps:
-                if self._resident is None:
-                    self._resident = self._fill_on_device(job, self._allocated(job))
-                K = self._resident
+                if self._resident is None or self._resident[0] is not job:
+                    self._resident = None  # free its memory first
+                    self._resident = job, self._fill_on_device(job, self._allocated(job))
+                _, K = self._resident
                 return self.device.to_host((K.T if transposed else K) @ factors)
             product = self.device.xp.zeros((plan.shape[1] if transposed else plan.shape[0], vectors.shape[1]))
             with progress_bar(self.resources.progress, "values", plan.cells) as advance:

@@ -137,6 +137,10 @@ class Products:
         """Return the sums over some rows k of ``weights[o, k] * K(k, .)``: outputs o x columns."""
         if (sums := self._sums(rows, weights, transposed=True)) is not None:
             return sums
+        if self.executor.keeps_matrix(self.job):
+            vectors = np.zeros((self.shape[0], len(weights)))
+            vectors[rows] = weights.T
+            return self.transposed_times(vectors).T
         job = Job(self.job.kernel, self.job.X[rows], self.job.columns)
         return self.executor.multiply(job, self.executor.plan_products(job), weights.T, transposed=True).T
 
