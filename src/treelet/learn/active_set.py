@@ -33,7 +33,8 @@ _FIRST = 2000  # examples in the first block
 _GROWTH = 1.0  # share of the block by which it may grow at once
 _LEAST_GROWTH = 1000
 _SLACK = 0.3  # distance from the margin, in units of the targets, beyond which an example may leave the block
-_PATIENCE = 200  # rounds without progress before the solver gives up: rounding errors may exceed the tolerance
+_PATIENCE = 100  # rounds without progress before the solver gives up: rounding errors may exceed the tolerance
+_ROUNDING = 1e-12  # relative precision beyond which steps on a block only change the last digits
 _FLOAT = np.dtype(np.float32)
 
 
@@ -125,6 +126,7 @@ class ActiveSetSolver:
             if rounds:
                 few = waiting <= len(members) // 20
                 precision = tol / 2 if few else max(tol / 2, min(precision, 0.1 * gap))
+            precision = max(precision, _ROUNDING * max(1.0, abs(least), abs(most)))
             here, slope = b[members], gradient[members]
             steps, _ = _core.smo(
                 block.values, self.diagonal[members], low[members], high[members], tube, here, slope, precision, left
