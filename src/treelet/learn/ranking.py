@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,13 @@ from treelet.learn.base import NO_QUALITY, KernelLearner, Rows, checked_groups, 
 from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.persist import register
 from treelet.matrices import parse_memory
+from treelet.matrices.executors import host_matrix
+from treelet.matrices.operator import Products
 from treelet.metrics import mean_kendall_tau
+from treelet.resources import Resources
 from treelet.work import progress_bar
 
+_SWEEPS = 3  # passes over the groups of a block, if there are more groups
 TIE = 1e-10  # relative difference below which scores count as equal, because of rounding
 
 
@@ -180,8 +185,8 @@ class RankSVM(Ranker, KernelLearner):
     max_iter : int, default 1000
         Maximum number of passes over the pairs. A `ConvergenceWarning` is issued if it is reached.
     memory : int or str, default "2GiB"
-        Memory limit for the kernel matrix, which takes 8 n^2 bytes for n candidates. None means no
-        limit.
+        Memory limit of the fit, besides the examples. A quarter of it is for the kernel matrix of 8 n^2
+        bytes, or for a block of the matrix if n candidates are too many for that. None: 1 GiB.
     n_jobs : int, default 1
         Number of threads for the matrix and predictions. -1 uses one thread per core. Results do
         not depend on `n_jobs`.
@@ -204,9 +209,10 @@ class RankSVM(Ranker, KernelLearner):
 
     Notes
     -----
-    The dual problem is solved by coordinate descent, one group at a time. Within a group, scores
-    are updated with the group's own block of the matrix. All other scores are updated by one matrix
-    product per group. Groups whose duality gap is small are skipped.
+    The dual problem is solved by coordinate descent, one group at a time. Groups whose duality gap is
+    small are skipped. If the whole matrix does not fit, a pass takes the groups with the largest gaps
+    whose candidates fit a block of the matrix, and one product, from merged rows where the kernel
+    allows it, updates the scores of all other candidates (see `KernelSVC`).
 
     References
     ----------
@@ -224,7 +230,6 @@ class RankSVM(Ranker, KernelLearner):
     [0, 2]
     """
 
-    _smaller = "use fewer candidates per group, or VotedPerceptron, which needs no matrix"
     _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "n_pairs_", "n_iter_", "objective_", "gap_")
 
     def __init__(
@@ -274,12 +279,15 @@ class RankSVM(Ranker, KernelLearner):
         if not contests:
             raise nothing_to_learn(len(groups))
         used = np.sort(np.concatenate([rows for rows, _, _ in contests]))
-        self._check_memory(f"The matrix of {plural(len(used), 'candidate')}", 8 * len(used) ** 2)
-        K = self._matrix(kernel, data, None if len(used) == n else used)
         contests = [(np.searchsorted(used, rows), better, worse) for rows, better, worse in contests]
+        resources = self._resources._replace(memory_limit=parse_memory(self.memory))
+        if kernel is None or 32 * len(used) ** 2 <= resources.memory:
+            values = _Values.given(self._matrix(kernel, data, None if len(used) == n else used))
+        else:
+            values = _Values.computed(kernel, data if len(used) == n else data[used], resources)
         with progress_bar(self._resources.progress, "passes", self.max_iter) as advance:
-            solution = _solved_pairs(K, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
-        del K
+            solution = _solved_pairs(values, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
+        del values
         coefficients, self.objective_, self.gap_, self.n_iter_ = solution
         if self.gap_ > self.tol * self.objective_:
             warnings.warn(
@@ -325,8 +333,34 @@ def _paired(rows: Rows, goodness: Vector, every: bool) -> _Pairs:
     return rows[used], np.searchsorted(used, better), np.searchsorted(used, worse)
 
 
+class _Values(NamedTuple):
+    """Access to a kernel matrix: its size, a block of it, and weighted sums of its rows."""
+
+    size: int
+    block: Callable[[Rows], Matrix]
+    combined: Callable[[Rows, Vector], Vector]
+    capacity: int
+    """The largest number of rows of a block."""
+
+    @staticmethod
+    def given(K: Matrix) -> _Values:
+        return _Values(len(K), lambda rows: K[np.ix_(rows, rows)], lambda rows, weights: weights @ K[rows], len(K))
+
+    @staticmethod
+    def computed(kernel: Kernel, data: Any, resources: Resources) -> _Values:
+        """Return the matrix of examples without storing it. Half of the memory is for a block and the values of its rows."""
+        parts = resources._replace(memory_limit=resources.memory // 4)
+        products, values = Products(kernel, data, None, parts), parts._replace(progress=False)
+        return _Values(
+            len(data),
+            lambda rows: host_matrix(kernel, data[rows], None, values._replace(memory_limit=resources.memory)),
+            lambda rows, weights: products.combined(rows, weights[None])[0],
+            max(2, math.isqrt(resources.memory // 4 // 8)),
+        )
+
+
 def _solved_pairs(
-    K: Matrix, contests: list[_Pairs], C: float, tol: float, max_iter: int, advance: Any
+    values: _Values, contests: list[_Pairs], C: float, tol: float, max_iter: int, advance: Any
 ) -> tuple[Vector, float, float, int]:
     r"""Solve the dual problem :math:`\max_\beta \sum \beta - \tfrac12 \beta^T D K D^T \beta`, beta in [0, C].
 
@@ -334,19 +368,20 @@ def _solved_pairs(
 
     The rows of D are the differences of pairs. The duality gap is a sum over pairs: (C - beta)(1 -
     margin) if the margin is below 1, and beta (margin - 1) if it is above. No term is negative, so
-    groups whose terms are small can be skipped.
+    groups whose terms are small can be skipped. A pass takes the groups with the largest terms whose
+    candidates fit a block of the matrix; the scores of all other candidates follow by one product.
     """
     # The rows of the better and of the worse candidate of all pairs, and the first pair of each group
     better = np.concatenate([rows[first] for rows, first, _ in contests])
     worse = np.concatenate([rows[second] for rows, _, second in contests])
     starts = np.cumsum([0, *(len(first) for _, first, _ in contests)])[:-1]
-    beta = np.zeros(len(better))
+    sizes = np.array([len(rows) for rows, _, _ in contests])
+    beta, scores = np.zeros(len(better)), np.zeros(values.size)
     parts = np.split(beta, starts[1:])  # views
     random = np.random.default_rng(0)  # The optimum does not depend on the order of groups.
-    passes = 0
+    passes, whole = 0, sizes.sum() <= values.capacity
     while True:
-        coefficients = signed_sums(better, worse, beta, len(K))
-        scores: Vector = K @ coefficients
+        coefficients = signed_sums(better, worse, beta, values.size)
         short = 1 - (scores[better] - scores[worse])
         gaps = np.where(short > 0, (C - beta) * short, -beta * short)
         gap = float(gaps.sum())
@@ -354,9 +389,21 @@ def _solved_pairs(
         if gap <= tol * objective or passes == max_iter:
             return coefficients, objective, gap, passes
         # All skipped groups together may contribute a tenth of the allowed gap.
-        unsettled = np.add.reduceat(gaps, starts) > 0.1 * tol * objective / len(contests)
-        for number in random.permutation(np.flatnonzero(unsettled)):
-            _improve(K, contests[number], parts[number], C, scores)
+        by_group = np.add.reduceat(gaps, starts)
+        chosen = np.flatnonzero(by_group > 0.1 * tol * objective / len(contests))
+        if not whole:
+            chosen = chosen[np.argsort(-by_group[chosen], kind="stable")]
+            chosen = chosen[: max(1, int(np.searchsorted(np.cumsum(sizes[chosen]), values.capacity, "right")))]
+        rows = np.sort(np.concatenate([contests[number][0] for number in chosen]))
+        K, here, before = values.block(rows), scores[rows], beta.copy()
+        for _ in range(1 if whole else _SWEEPS):
+            for number in random.permutation(chosen):
+                mine, first, second = contests[number]
+                _improve(K, (np.searchsorted(rows, mine), first, second), parts[number], C, here)
+        del K
+        change = signed_sums(better, worse, beta - before, values.size)
+        changed = np.flatnonzero(change)
+        scores += values.combined(changed, change[changed])
         passes += 1
         advance(1)
 
