@@ -490,13 +490,27 @@ def test_the_optimum(kernel: tl.kernels.Kernel, C: float, pairs: str) -> None:
     assert rough.objective_ - rough.gap_ <= ranker.objective_ * (1 + 1e-9), "the gap bounds the minimum from below"
 
 
-def test_too_few_passes_and_too_little_memory() -> None:
+def test_too_few_passes() -> None:
     with pytest.warns(ConvergenceWarning, match="larger max_iter"):
         RankSVM(tl.SubsetTree(), C=1000, tol=1e-9, max_iter=1).fit(TREES, Y, QID)
-    with pytest.raises(tl.errors.ParameterError, match=r"candidates takes.*more than the 1,000"):
-        RankSVM(memory=1000).fit(TREES, Y, QID)
-    few = ["(A x)", "(B x)"] + ["(C x)"] * 100
-    RankSVM(memory=32).fit(few, [1, 0] + [0] * 100, [0, 0] + [1] * 100)
+
+
+@pytest.mark.parametrize("kernel", [None, tl.PartialTree().normalized(), tl.SubsetTree(0.3).gaussian(2.0)], ids=repr)
+@pytest.mark.parametrize("pairs", ["best", "all"])
+def test_less_memory_than_the_matrix_gives_the_same_optimum(
+    pairs: str, kernel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block holds the candidates of a few groups only."""
+    whole = RankSVM(kernel, C=2.0, pairs=pairs, tol=1e-6).fit(TREES, Y, QID)
+    little = RankSVM(kernel, C=2.0, pairs=pairs, tol=1e-6, memory=8 * 4 * 30**2, max_iter=10**4)
+    with monkeypatch.context() as patch:
+        patch.setattr("treelet.learn.ranking._Values.given", None)  # the whole matrix
+        blocks = clone(little).fit(TREES, Y, QID)
+    assert blocks.objective_ == pytest.approx(whole.objective_, rel=2e-6)
+    np.testing.assert_allclose(blocks.predict(TREES), whole.predict(TREES), atol=1e-2)
+    if not isinstance(kernel, tl.kernels.Gaussian):  # products from tiles are equal up to rounding
+        again = clone(little).set_params(n_jobs=2).fit(TREES, Y, QID)
+        np.testing.assert_array_equal(again.dual_coef_, blocks.dual_coef_)
 
 
 # --- in scikit-learn ----------------------------------------------------------------------------------------------
