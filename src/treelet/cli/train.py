@@ -192,9 +192,8 @@ def _train(
         Score that decides which values are chosen: accuracy, macro-f1 or balanced-accuracy (classify); rmse,
         correlation or r2 (regress); tau (rank). [default: accuracy, rmse or tau, depending on --task]
     memory
-        Memory limit of the training, without the examples themselves, e.g. 4GiB; svm and rls only. To rank, svm needs
-        8 bytes per pair of candidates. With --grid, also the limit of matrices that several kernels share. [default: 1GiB
-        for svm, 2GiB for rls, no limit to rank]
+        Memory limit of the training, without the examples themselves, e.g. 4GiB; svm and rls only. --grid and
+        --probability also need a kernel matrix, of 8 bytes per pair of examples. [default: 1GiB for svm, 2GiB for rls]
     json
         Print a summary of the result as JSON on standard output.
     """

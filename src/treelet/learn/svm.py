@@ -287,7 +287,7 @@ class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # sciki
         Memory limit of the fit, besides the examples. A quarter of it holds the block of the kernel
         matrix: about 8,000 examples by default. A smaller block takes longer. Default: 1 GiB.
     n_jobs : int, default 1
-        Number of threads for the matrix, the binary classifiers and predictions. -1 uses one thread
+        Number of threads for kernel values, the binary classifiers and predictions. -1 uses one thread
         per core. Results do not depend on `n_jobs`.
 
     Attributes
