@@ -83,8 +83,8 @@ def operator(
     Most kernels are linear in the weights of the parts of an example: tree, forest, tagging and
     locality kernels, inner products, their sums, multiples and normalized forms. For these, the
     examples are first merged into one weighted sum of distinct parts, and only one row of values is
-    computed (Collins & Duffy 2001, section 5). A product takes a small fraction of the time of the
-    matrix. For other kernels, such as Gaussian ones, and for values that do not fit a float64, every
+    computed (Collins & Duffy 2001, section 5). This is several times faster than computing all values of
+    the matrix. For other kernels, such as Gaussian ones, and for values that do not fit a float64, every
     product computes all values of the matrix again.
 
     Multiply several vectors at once: ``K @ V`` takes much less time than one product per vector.
