@@ -508,7 +508,7 @@ class Trainer(NamedTuple):
 
     def fit(self, name: str, X: Table, y: Any) -> KernelSVC:
         system = self.chosen[name]
-        return KernelSVC(kernel=system.kernel, C=system.C, n_jobs=self.n_jobs, cache_size=1000).fit(X, y)
+        return KernelSVC(kernel=system.kernel, C=system.C, n_jobs=self.n_jobs).fit(X, y)
 
 
 class _Parses:

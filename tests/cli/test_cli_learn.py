@@ -650,7 +650,7 @@ def test_nothing_half_written(train: Path, test: Path, monkeypatch: pytest.Monke
 @pytest.mark.usefixtures("impatient")
 def test_long_work_speaks_off_a_terminal(train: Path) -> None:
     command = "train", train, "-o", (model := train.with_name("m.treelet"))
-    assert "values: " in run(*command).stderr
+    assert "digits of the solution: " in run(*command).stderr
     assert re.search(r"^grid: [1-9]\d* of \d+, \d+ s elapsed, about \d+ s left$", run(*command, "--grid").stderr, re.M)
     for reading in (("predict", model, train), ("evaluate", model, train)):
         assert "scores: " in run(*reading).stderr

@@ -161,7 +161,6 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
         (["--epsilon", "1"], "--epsilon applies to --task regress, not to --task classify. Remove --epsilon."),
         (["--task", "regress", "--probability"], "--probability applies to --task classify, not to --task regress. Remove --probability."),
         (["--task", "regress"], "the label of example 1, 'few', is not a finite number"),
-        (["--memory", "1kB"], "The matrix of 60 training examples takes 28,800 bytes, more than the 1,000 of --memory. Increase --memory, or train on fewer examples, or train a linear model of scikit-learn on the vectors of treelet.TreeSketch"),
         (["--task", "rank"], "the label of example 1, 'many', is not a finite number"),
     ],
 )  # fmt: skip
@@ -246,7 +245,7 @@ def test_probabilities(tmp_path: Path, names: list[str]) -> None:
     X, y = tl.read_examples(file)
     folds = StratifiedKFold(5, shuffle=True, random_state=3)
     calibrated = CalibratedClassifierCV(tl.KernelSVC(), cv=folds, ensemble=False).fit(X, y)
-    np.testing.assert_allclose(expected, calibrated.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(expected, calibrated.predict_proba(X), atol=1e-3)  # the command uses libsvm on a matrix
     tl.save(tl.load(model), model)  # keeps the probabilities
     np.testing.assert_allclose(expected.sum(axis=1), 1)
     told = json.loads(run("predict", model, file, "--probability", "--json").stdout)
@@ -261,13 +260,12 @@ def test_probabilities(tmp_path: Path, names: list[str]) -> None:
 
 def test_memory_in_python() -> None:
     bank = tl.Treebank([tree for _, tree in trees(60)])
-    with pytest.raises(tl.errors.ParameterError, match="28,800 bytes, more than the 1,000"):
-        tl.KernelSVC(memory=1000).fit(bank, [0, 1] * 30)
-    with pytest.raises(tl.errors.ParameterError, match="28,800 bytes"):
-        tl.KernelSVR(memory="1kB").fit(bank, [0, 1] * 30)
+    whole = tl.KernelSVC().fit(bank, [0, 1] * 30).decision_function(bank)
+    for memory in (1000, "1kB", "1MB"):  # less memory takes longer
+        little = tl.KernelSVC(memory=memory).fit(bank, [0, 1] * 30)
+        np.testing.assert_allclose(little.decision_function(bank), whole, atol=5e-3)
     with pytest.raises(tl.errors.ParameterError, match="'memory' parameter"):
         tl.KernelSVC(memory="much").fit(bank, [0, 1] * 30)
-    assert tl.KernelSVC(memory="1MB").fit(bank, [0, 1] * 30).score(bank, [0, 1] * 30) > 0.5
 
 
 def test_doctor_prints_the_card(classes: Path) -> None:

@@ -129,6 +129,12 @@ def test_examples_from_an_iterator_that_share_nothing_with_the_model() -> None:
         assert clf.predict(tree for tree in ["(X (Y z))"]).tolist() == clf.predict(["(X (Y z))"]).tolist()
 
 
+def test_weights_that_cancel_are_not_a_lack_of_fragments(recwarn: pytest.WarningsRecorder) -> None:
+    same = ["(A (B x))"] * 4
+    assert (tl.KernelSVC(KERNEL).fit(same, [0, 1, 0, 1]).decision_function(["(A (B x))"]) == 0).all()
+    assert not [warning for warning in recwarn if "no fragment in common" in str(warning.message)]
+
+
 def test_labels_of_strangers_are_shortened_in_the_warning() -> None:
     clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
     with pytest.warns(tl.errors.TreeletWarning) as caught:

@@ -125,6 +125,10 @@ class Term(ABC):
         Values that do not fit become inf or NaN.
         """
 
+    @abstractmethod
+    def leveled(self) -> Term:
+        """Return a term in which all support vectors have the same weight; a constant has none."""
+
     def copied_kernels(self, device: Device | None) -> list[Any]:
         """Return the kernels whose values the CPU computes and copies to the device."""
         return []
@@ -146,6 +150,9 @@ class _ConstantTerm(Term):
 
     def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
         out += self.totals
+
+    def leveled(self) -> Term:
+        return _ConstantTerm(self.kernel_term, self.shift, self.needs_scaling, np.zeros_like(self.totals))
 
     def _to_state(self) -> dict[str, Any]:
         return {**_term_state(self), "totals": self.totals}
@@ -181,6 +188,10 @@ class SupportSum(Term):
         coefficients = device.array(self.coefficients)
         for begin, end, values in self._strips(data, False, device):
             out[begin:end] += device.to_host(values @ coefficients.T)
+
+    def leveled(self) -> Term:
+        level = np.full_like(self.coefficients, np.abs(self.coefficients).max(initial=0) or 1.0)
+        return SupportSum(self.kernel_term, self.shift, self.needs_scaling, self.examples, level)
 
     def copied_kernels(self, device: Device | None) -> list[Any]:
         if device is None:
@@ -259,6 +270,12 @@ class GraphTerm(Term):
     @property
     def outputs(self) -> int:
         return len(self.at_roots)
+
+    def leveled(self) -> Term:
+        n, level = len(self.graph), np.abs(self.at_roots.weight).max(initial=0) or 1.0
+        node = np.tile(np.arange(n, dtype=np.int32), self.outputs)
+        weights = _core.NodeWeights.of(np.arange(self.outputs + 1, dtype=np.int64) * n, node, np.full(len(node), level))
+        return GraphTerm(self.kernel_term, self.shift, self.needs_scaling, self.graph, weights)
 
     def ready(self, device: Device | None) -> None:
         """Compute the cached data before several threads need it."""
@@ -455,7 +472,12 @@ def warn_if_unrelated(model: CompressedModel, X: Any, values: Matrix) -> None:
     if not len(rows):
         return
     examples = model.kernel.coerce(X)[rows]
-    unrelated = np.count_nonzero(model.kernel.self_values(examples))
+    if rows_with_parts := np.count_nonzero(model.kernel.self_values(examples)):
+        # Weights may cancel, so the fragments are those of a model in which all support vectors have the same weight.
+        leveled = copy.copy(model)
+        leveled.terms = [term.leveled() for term in model.terms]
+        rows_with_parts -= np.count_nonzero(leveled.score(examples).any(axis=1))
+    unrelated = max(0, rows_with_parts)
     if unrelated:
         noun = "tree" if isinstance(examples, Treebank) else "example"
         verb, same, came, was = "have", "they all get the same prediction", "they come", "were"

@@ -65,13 +65,13 @@ def _libsvm(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any
     except ValueError:  # The coefficients are not finite, because libsvm stores kernel values as float32.
         if (largest := float(np.abs(K).max())) <= _LARGEST:
             raise
-        raise _too_large(largest) from None
+        raise _too_large(largest, "a normalized kernel, or divide the matrix by a constant") from None
 
 
-def _too_large(largest: float) -> KernelOverflowError:
+def _too_large(largest: float, remedy: str) -> KernelOverflowError:
+    reached = f"reach {largest:.3g}" if np.isfinite(largest) else f"exceed {np.finfo(float).max:.0e}"
     return KernelOverflowError(
-        f"The kernel values reach {largest:.3g}, but a support vector machine needs values below {_LARGEST:.0e}. "
-        f"Use a normalized kernel or a smaller lam=; divide a precomputed matrix by a constant."
+        f"The kernel values {reached}, but a support vector machine needs values below {_LARGEST:.0e}. Use {remedy}."
     )
 
 
@@ -166,7 +166,7 @@ class _KernelMachine(KernelLearner):
         """Solve the machines without a matrix. Up to two at once share the memory, so results do not depend on `n_jobs`."""
         resources = self._resources._replace(memory_limit=parse_memory(self.memory))
         self._warn_if_nothing_to_learn(kernel.self_values(data))
-        _warn_if_dissimilar(kernel, data, resources._replace(progress=False))
+        _warn_if_dissimilar(kernel, data, Resources(resources.threads))
         at_once = min(resources.threads, len(machines), 2)
         solver = ActiveSetSolver(kernel, data, resources, at_once)
         solutions: dict[int, BoxSolution] = {}
@@ -188,8 +188,10 @@ class _KernelMachine(KernelLearner):
             try:
                 run(solve, range(len(machines)), at_once, lambda solution: solutions.update([solution]))
             except KernelOverflowError:
-                largest = float(kernel.self_values(data).max())
-                raise _too_large(largest) from None
+                raise _too_large(
+                    float(kernel.self_values(data).max()),
+                    "a smaller lam=, or kernel.normalized(), which never overflows",
+                ) from None
         worst, steps = max((solution.gap, solution.steps) for solution in solutions.values())
         if worst >= self.tol:
             warnings.warn(
