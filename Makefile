@@ -184,6 +184,7 @@ bench: setup
 	$(BIN)/python -m benchmarks.on_dask
 	$(BIN)/python -m benchmarks.stored
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.sketch
 	$(BIN)/python -m benchmarks.fragment_features
 	$(BIN)/python -m benchmarks.diff

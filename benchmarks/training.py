@@ -412,15 +412,19 @@ def product(n: int, kernel: str) -> Results:
     return first | {f"{name}_s": min(taken[1:]) for name, taken in times.items()} | {"error": float(error)}
 
 
-def matrix(n: int, pages: str) -> Results:
-    """Compute a matrix into memory that NumPy allocates, or treelet."""
+def matrix(n: int) -> Results:
+    """Compute a matrix into new memory that NumPy or treelet allocates, by turns."""
     bank = examples("roles", n)[0]
-    out, clock = (np.empty if pages == "numpy.empty" else empty)((n, n)), Timer()
-    begin = os.times()
-    with clock:
+    tl.gram(KERNELS["SST"], bank[:1000])  # self-values and imports
+    rows = []
+    for pages in ("numpy.empty", "treelet") * 2:
+        out = (np.empty if pages == "numpy.empty" else empty)((n, n))
+        begin = os.times()
         tl.gram(KERNELS["SST"], bank, out=out)
-    end = os.times()
-    return {"cpu_s": clock.cpu, "wall_s": clock.wall, "system_s": end.system - begin.system}
+        end = os.times()
+        rows.append({"pages": pages, "user_s": end.user - begin.user, "system_s": end.system - begin.system})
+        del out
+    return {"rows": rows}
 
 
 TASKS: dict[str, Callable[..., Results]] = {
@@ -451,13 +455,15 @@ JOBS: dict[str, list[tuple[str, Results]]] = {
     + [("train", {"method": "treelet", "n": 20_000, "jobs": 2})],
     "rls": [("rls", {"n": n}) for n in (30_000, LARGEST)],
     "products": [("product", {"n": 30_000, "kernel": kernel}) for kernel in ("SST", "PT")]
-    + [("matrix", {"n": 20_000, "pages": pages}) for pages in ("numpy.empty", "treelet")],
+    + [("matrix", {"n": 20_000})],
     "grammars": [
         ("drawn", {"n": n, "noise": noise, "memory": memory})
         for noise in (0.0, NOISE)
         for n, memory in GRAMMAR_SIZES.items()
     ],
 }
+
+OPTIONS = ("method", "n", "kernel", "C", "jobs", "classes", "noise", "memory")
 
 
 def row_cache_library(folder: str) -> str:
@@ -484,14 +490,20 @@ def measured(task: str, options: Results, library: str, limit: float | None) -> 
     return {"task": task, **options, **json.loads(run.stdout.splitlines()[-1])}
 
 
+def is_row_of(row: Results, task: str, options: Results) -> bool:
+    """Return whether a row is the result of a task with these options."""
+    return row["task"] == task and all(row.get(name) == options.get(name) for name in OPTIONS)
+
+
 # --- Page -----------------------------------------------------------------------------------------------------------
 
 NAMES = {"treelet": "treelet", "libsvm": "libsvm", "cache": "row cache", "sketch": "sketch"}
 
 
 def rows_of(results: Results, task: str, *parts: str) -> list[Results]:
-    """Return the rows of a task, in the order of the parts."""
-    return [row for part in parts for row in results["parts"].get(part, []) if row["task"] == task]
+    """Return the rows of a task that were measured, in the order of the parts."""
+    wanted = [options for part in parts for name, options in JOBS[part] if name == task]
+    return [row for options in wanted for row in results["rows"] if is_row_of(row, task, options)]
 
 
 def growth(results: Results) -> list[Results]:
@@ -537,7 +549,9 @@ def page(results: Results) -> str:
         libsvm_limit=any(row["method"] == "libsvm" for row in solvers),
         exponents=growth(results),
         settings=[{"kernel": None, "C": None, "classes": None, "jobs": None} | row for row in settings],
-        same_bits=all(len(sums) == 1 for sums in by_setting.values()) if rows_of(results, "train", "settings") else None,
+        same_bits=all(len(sums) == 1 for sums in by_setting.values())
+        if rows_of(results, "train", "settings")
+        else None,
         agree=flat,
         agree_others=[row for each in others for row in each["rows"]],
         agree_n=AGREE[0],
@@ -549,7 +563,7 @@ def page(results: Results) -> str:
         max_words=MAX_WORDS,
         rls=rows_of(results, "rls", "rls"),
         products=rows_of(results, "product", "products"),
-        matrices=rows_of(results, "matrix", "products"),
+        matrices=[row | each for row in rows_of(results, "matrix", "products") for each in row["rows"]],
         seconds=lambda row, key="cpu_s": f"> {row['stopped_s']:,.0f}" if key not in row else format_seconds(row[key]),
         number=lambda row, key, form: format(row[key], form) if key in row else "",
         percent=lambda row: f"{100 * row['accuracy']:.2f}" if "accuracy" in row else "",
@@ -591,22 +605,20 @@ def main() -> None:
     if given.one:
         print(json.dumps(TASKS[given.one[0]](**json.loads(given.one[1]))))
         return
-    results: Results = {"parts": {}} | stored_results("training")
-    for name in [] if given.page else given.parts or JOBS:
+    results: Results = {"rows": []} | stored_results("training")
+    if not given.page:
         for file in LINES:
             examples_file(file)
-        with TemporaryDirectory() as folder:
-            library = row_cache_library(folder)
-            rows = []
-            for task, options in JOBS[name]:
-                rows.append(measured(task, options, library, given.limit))
-                print(json.dumps(rows[-1]), flush=True)
-        results = {"parts": {}} | stored_results("training")
-        results["parts"][name] = rows
         from treelet import kernels, learn, parsing  # noqa: F401  # what the measured processes import
 
         results["made_by"] = writing.provenance("python -m benchmarks.training")
-        writing.write_results(writing.RESULTS, "training", results, page(results))
+        with TemporaryDirectory() as folder:
+            library = row_cache_library(folder)
+            for task, options in (job for part in given.parts or JOBS for job in JOBS[part]):
+                row = measured(task, options, library, given.limit)
+                print(json.dumps(row), flush=True)
+                results["rows"] = [each for each in results["rows"] if not is_row_of(each, task, options)] + [row]
+                writing.write_results(writing.RESULTS, "training", results, page(results))
     writing.write_results(writing.RESULTS, "training", results, page(results))
     picture(results, writing.RESULTS / "training.png")
 
