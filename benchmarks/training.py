@@ -561,6 +561,12 @@ def page(results: Results) -> str:
         sample=SAMPLE,
         grammars=rows_of(results, "drawn", "grammars"),
         max_words=MAX_WORDS,
+        tol=TOL,
+        untested=[
+            f"{options['n']:,} trees with {100 * options['noise']:.0f} % wrong labels"
+            for task, options in JOBS["grammars"]
+            if not any(is_row_of(row, task, options) for row in results["rows"])
+        ],
         rls=rows_of(results, "rls", "rls"),
         products=rows_of(results, "product", "products"),
         matrices=[row | each for row in rows_of(results, "matrix", "products") for each in row["rows"]],
