@@ -63,12 +63,12 @@ template <template <class> class Algorithm> class Columns {
     }
 
     // Fills `out` with doubles or floats. Returns the first (row, column) whose value does not fit,
-    // or None. Raises an error if the values that nodes store for their parents exceed `most_stored` bytes. With `limit` (one per row, ascending), each row gets only columns 0..row.
-    template <class Number> std::optional<std::pair<std::int64_t, std::int64_t>> rows(StorePtr store, const NodeWeights &trees,
-                                                                                      std::optional<IdArray> limit,
-                                                                                      std::size_t begin, std::size_t end,
-                                                                                      MatrixOf<Number> out,
-                                                                                      std::optional<std::size_t> most_stored) {
+    // or None. Raises an error if the values that nodes store for their parents exceed `most_stored` bytes. With `limit` (one per
+    // row, ascending), each row gets only columns 0..row.
+    template <class Number>
+    std::optional<std::pair<std::int64_t, std::int64_t>> rows(StorePtr store, const NodeWeights &trees,
+                                                              std::optional<IdArray> limit, std::size_t begin, std::size_t end,
+                                                              MatrixOf<Number> out, std::optional<std::size_t> most_stored) {
         if (begin > end || end > trees.rows()) refuse("rows out of range");
         const std::size_t columns = limit ? end : size_;
         if (out.shape(0) != end - begin || out.shape(1) != columns || columns > size_) refuse("out has the wrong shape");

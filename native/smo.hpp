@@ -23,8 +23,8 @@ class Smo {
     };
 
     // K has `stride` values per row, of which the first n are used. All vectors have n values.
-    Smo(std::size_t n, const float *K, std::int64_t stride, const double *diagonal, const double *low, const double *high, double tube,
-        double *b, double *G)
+    Smo(std::size_t n, const float *K, std::int64_t stride, const double *diagonal, const double *low, const double *high,
+        double tube, double *b, double *G)
         : n_(n), K_(K), stride_(stride), diagonal_(diagonal), low_(low), high_(high), tube_(tube), b_(b), G_(G), up_(n), down_(n),
           value_(n) {
         for (std::size_t k = 0; k < n; ++k) bound(k);
