@@ -101,7 +101,7 @@ def test_progress_of_estimators_and_functions(capsys: pytest.CaptureFixture[str]
     clf = tl.KernelSVC()
     with tl.config_context(progress=True):
         clf.fit(BANK, CLASSES)
-        assert "values: " in capsys.readouterr().err
+        assert "digits of the solution: " in capsys.readouterr().err
         clf.predict(BANK)
         assert "scores: " in capsys.readouterr().err
         tl.gram(tl.SubsetTree(), BANK, progress=False)

@@ -184,7 +184,8 @@ def test_steps_and_fits_are_logged(caplog: pytest.LogCaptureFixture, monkeypatch
     caplog.set_level(logging.DEBUG, "treelet")
     tl.KernelSVC().fit(["(A a)", "(B b)"], [0, 1])
     assert [(record.levelname, record.message.partition(" in ")[0]) for record in caplog.records] == [
-        ("DEBUG", "values: 3"),
+        ("DEBUG", "values: 4"),
+        ("DEBUG", "digits of the solution: 100"),
         ("DEBUG", "KernelSVC.fit"),
     ]
     caplog.clear()

@@ -475,7 +475,7 @@ def test_a_tree_that_has_nothing_in_common_with_the_model(page: Any, explorer: s
     assert "This tree has no fragment in common with the model." in shown
     assert "None of 8 support trees has a fragment in common with this tree." in shown
     assert "fragments below" not in shown
-    assert re.search(r"Score −?[\d.e−]+(: intercept [+−][\d.e−]+)?\.\n", shown)
+    assert re.search(r"Score −?[\d.e−]+(: intercept [+−]?[\d.e−]+)?\.\n", shown)
 
 
 def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:

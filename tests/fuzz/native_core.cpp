@@ -13,6 +13,7 @@
 #include "native_checks.hpp"
 #include "partial_tree.hpp"
 #include "sketch.hpp"
+#include "smo.hpp"
 #include "subset_tree.hpp"
 #include "subtree.hpp"
 #include "syntax.hpp"
@@ -23,6 +24,34 @@ using namespace treelet::fuzz;
 
 namespace {
 
+// A machine on a kernel matrix ends at a point within its bounds, whose gradient is that of the matrix.
+void train(const Matrix &K, std::size_t n) {
+    const double largest = *std::max_element(K.begin(), K.end());
+    if (n == 0 || !(largest > 0 && largest < 1e6)) return;
+    std::vector<float> block(K.begin(), K.end());
+    for (const double tube : {0.0, 0.1}) {
+        std::vector<double> diagonal(n), low(n), high(n), b(n, 0.0), gradient(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const double y = i % 2 == 0 ? 1 : -1;
+            diagonal[i] = K[i * n + i], gradient[i] = -y;
+            low[i] = tube > 0 || y < 0 ? -1 : 0, high[i] = tube > 0 || y > 0 ? 1 : 0;
+        }
+        Pulse pulse(nothing);
+        Smo(n, block.data(), static_cast<std::int64_t>(n), diagonal.data(), low.data(), high.data(), tube, b.data(),
+            gradient.data())
+            .solve(1e-3, 1000, pulse);
+        double sum = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            double expected = i % 2 == 0 ? -1 : 1;
+            for (std::size_t j = 0; j < n; ++j) expected += static_cast<double>(block[i * n + j]) * b[j];
+            expect(low[i] <= b[i] && b[i] <= high[i], "a coefficient beyond its bounds");
+            expect(std::fabs(gradient[i] - expected) <= 1e-6 * (1 + largest * static_cast<double>(n)), "another gradient");
+            sum += b[i];
+        }
+        expect(std::fabs(sum) < 1e-6, "coefficients whose sum is not 0");
+    }
+}
+
 void compare_subset_trees(const Store &store, const std::vector<Id> &roots, const NodeWeights &trees) {
     bool fits = true;
     for (const int depth : {0, 2})
@@ -31,6 +60,7 @@ void compare_subset_trees(const Store &store, const std::vector<Id> &roots, cons
                 return SubsetTreeColumns<Num>(targets, Num(0.4), depth, leaves);
             });
             if (fits) add_up(ProductionGraph(TreeEdges{store, leaves}, first_and_last(trees), 0.4, depth), K[trees.rows() - 1]);
+            if (fits) train(K, trees.rows());
         }
 }
 

@@ -420,7 +420,7 @@ def test_scores_are_of_one_kind(name: str) -> None:
     assert hasattr(fitted, "rank") == bool(named)
 
 
-@pytest.mark.parametrize("name", ["rls", "rank svm", "rank rls"])
+@pytest.mark.parametrize("name", ["rls", "rank rls"])
 def test_memory_is_that_of_gram(name: str) -> None:
     estimator, y, named = LEARNERS[name]
     if name == "rls":
