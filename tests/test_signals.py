@@ -170,8 +170,8 @@ def test_a_signal_whose_exception_is_dropped_ends_the_command(where: str) -> Non
 @posix
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_leaves_libsvm_behind(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    trees, labels = ["(A a)", "(B b)", "(C c)", "(A (B b))"], ["x", "y", "z", "x"]
-    model = tl.KernelSVC(n_jobs=n_jobs).fit(trees, labels)
+    trees, labels = tl.SubsetTree()(["(A a)", "(B b)", "(C c)", "(A (B b))"]), ["x", "y", "z", "x"]
+    model = tl.KernelSVC("precomputed", n_jobs=n_jobs).fit(trees, labels)
     before = model.decision_function(trees).tolist()
     solve, started, go_on, ended = SVC.fit, threading.Event(), threading.Event(), threading.Event()
 
@@ -198,16 +198,24 @@ def test_ctrl_c_leaves_libsvm_behind(n_jobs: int, monkeypatch: pytest.MonkeyPatc
 
 
 @posix
-def test_a_command_exits_at_once_while_libsvm_runs(tmp_path: Path) -> None:
+def test_a_command_exits_at_once_while_a_machine_is_trained(tmp_path: Path) -> None:
+    """The signal arrives inside the native solver, which would need about forever."""
     (tmp_path / "trees.tsv").write_text("x\t(A a)\ny\t(B b)\n", encoding="utf-8")
     program = (
         "import os, signal, sys, threading\n"
-        "from sklearn.svm import SVC\n"
+        "import numpy as np\n"
+        "from treelet import _core\n"
         "from treelet.cli import main\n"
-        "def endless(self, *args, **options):\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    threading.Event().wait()\n"
-        "SVC.fit = endless\n"
+        "solve = _core.smo\n"
+        "def endless(*args):\n"
+        "    threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()\n"
+        "    rng, n = np.random.default_rng(0), 2000\n"
+        "    points = rng.normal(size=(n, 1))\n"
+        "    K = np.exp(-1e-3 * (points - points.T) ** 2).astype(np.float32)\n"
+        "    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)\n"
+        "    bounds = np.where(y > 0, 0, -1e9), np.where(y > 0, 1e9, 0)\n"
+        "    return solve(K, np.ones(n), *bounds, 0.0, np.zeros(n), -y, 1e-12, 10**12)\n"
+        "_core.smo = endless\n"
         f"sys.argv = ['treelet', 'train', {str(tmp_path / 'trees.tsv')!r}, '-o', {str(tmp_path / 'model')!r}]\n"
         "main()\n"
     )
@@ -232,7 +240,7 @@ def long(self, *args, **options):
     go_on.wait()
 SVC.fit = long
 def fit():
-    tl.KernelSVC().fit(["(A a)", "(B b)"], [0, 1])
+    tl.KernelSVC("precomputed").fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
 """
 CATCHING = """
 try:
