@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,13 +151,13 @@ GRIDS: dict[str, dict[str, Sequence[Any]]] = {
     LINEAR: {"C": COSTS},
     SST: {"lam": DECAYS, "leaves": (False, True), "C": COSTS},
     PT: {"lam": DECAYS, "mu": DECAYS, "C": COSTS},
-    **dict.fromkeys(MIXTURES, {"weight": (0.3, 0.5, 0.7, 0.85, 0.95), "C": COSTS}),
+    **{name: {"weight": (0.3, 0.5, 0.7, 0.85, 0.95), "C": COSTS} for name in MIXTURES},
 }
 STARTS: dict[str, dict[str, Any]] = {
     LINEAR: {"C": 3.0},
     SST: {"lam": 0.4, "leaves": False, "C": 3.0},
     PT: {"lam": 0.4, "mu": 0.4, "C": 3.0},
-    **dict.fromkeys(MIXTURES, {"weight": 0.7, "C": 3.0}),
+    **{name: {"weight": 0.7, "C": 3.0} for name in MIXTURES},
 }
 
 
@@ -255,50 +256,53 @@ def choose(learner: Learner, fit: Rows, dev: Rows, log: Log) -> dict[str, dict[s
     return chosen
 
 
+def run_task(
+    learner: Learner, parts: Parts, setup: Setup, *, quick: bool, log: Log
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Choose settings, and train and test all systems. Return the results, and the outcomes per item."""
+    data, task = learner.data, learner.task
+    fit, dev, train, test = map(learner.select, (parts.fit[: setup.fit], parts.dev, parts.train, parts.test))
+    if quick:
+        unchosen = {"f1": None, "tried": 0, "at_edge": []}
+        chosen = {name: {**STARTS[MIXTURES.get(name, name)], **STARTS[name], **unchosen} for name in SYSTEMS}
+    else:
+        chosen = choose(learner, fit, dev, log)
+    rows, outcomes = [], {}
+    for size in (*(size for size in setup.sizes if size < len(train)), len(train)):
+        for system in SYSTEMS:
+            model, cost = learner.fit(system, chosen[system], train[:size])
+            outcome, testing = measured(partial(learner.outcome, model, test))
+            outcomes[label(system, size)] = outcome
+            row = {"system": system, "size": size, "support": len(model.support_), **cost._asdict()}
+            rows.append(row | {"test_cpu": testing.cpu} | scored(task, data, test, outcome))
+            log(f"  {task}, {size:,}, {system}: {rows[-1]['value']:.2f}, {cost.cpu:.1f} s, {cost.memory or 0:.0f} MiB")
+    items = split_items(task, len(train), [data.ids[k] for k in test], outcomes)
+    last, before = len(train), max(size for size in setup.sizes if size < len(train))
+    pairs = [(label(a, last), label(b, last)) for a, b in COMPARISONS]
+    pairs += [(label(system, last), label(system, before)) for system in SYSTEMS]
+    by_part = {"train": train, "test": test, "dev": dev}
+    results = {
+        "chosen": chosen,
+        "rows": rows,
+        "sizes": {"train": last, "test": len(test), "fit": len(fit), "dev": len(dev)},
+        "documents": {name: len({document_of(data.ids[k]) for k in part}) for name, part in by_part.items()},
+        "majority": 100 * float(np.unique(data.classes(task)[test], return_counts=True)[1].max() / len(test)),
+        "tests": [compare([items], a, b, MEASURES[task], groups=document_of) for a, b in pairs],
+    }
+    return results, items
+
+
 def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambda text: None) -> dict[str, Any]:
     """Run the experiment. With `quick`, use few candidates and choose no settings."""
     setup = QUICK if quick else FULL
     data = read_candidates(12_000 if quick else None)
     parts = split_documents(data, setup, seed)
     log(f"{len(data.ids):,} candidates: {len(parts.train):,} for training, {len(parts.test):,} for testing")
-    documents = [document_of(name) for name in data.ids]
     tasks, items = {}, []
     for task in MEASURES:
-        learner = Learner(data, task, n_jobs)
-        fit, dev, train, test = (learner.select(rows) for rows in (parts.fit[: setup.fit], parts.dev, parts.train, parts.test))  # fmt: skip
-        chosen: dict[str, dict[str, Any]] = dict.fromkeys(SYSTEMS, {})
-        if quick:
-            for system in SYSTEMS:
-                of_trees = STARTS[MIXTURES[system]] if system in MIXTURES else {}
-                chosen[system] = {**of_trees, **STARTS[system], "f1": None, "tried": 0, "at_edge": []}
-        else:
-            chosen = choose(learner, fit, dev, log)
-        rows, outcomes = [], {}
-        for size in (*(size for size in setup.sizes if size < len(train)), len(train)):
-            for system in SYSTEMS:
-                model, cost = learner.fit(system, chosen[system], train[:size])
-                outcome, testing = measured(lambda model=model: learner.outcome(model, test))  # type: ignore[misc]
-                outcomes[label(system, size)] = outcome
-                row = {"system": system, "size": size, "support": len(model.support_), **cost._asdict()}
-                row |= {"test_cpu": testing.cpu} | scored(task, data, test, outcome)
-                rows.append(row)
-                log(f"  {task}, {size:,}, {system}: {row['value']:.2f}, {cost.cpu:.1f} s, {cost.memory or 0:.0f} MiB")
-        items.append(split_items(task, len(train), [data.ids[k] for k in test], outcomes))
-        last = len(train)
-        pairs = [*COMPARISONS, *((system, system) for system in SYSTEMS)]
-        sizes = [(last, last)] * len(COMPARISONS) + [(last, max(size for size in setup.sizes if size < last))] * len(SYSTEMS)  # fmt: skip
-        labels = data.classes(task)
-        tasks[task] = {
-            "chosen": chosen,
-            "rows": rows,
-            "sizes": {"train": last, "test": len(test), "fit": len(fit), "dev": len(dev)},
-            "documents": {name: len({documents[k] for k in part}) for name, part in (("train", train), ("test", test), ("dev", dev))},
-            "majority": 100 * float(np.unique(labels[test], return_counts=True)[1].max() / len(test)),
-            "tests": [
-                compare(items[-1:], label(a, m), label(b, n), MEASURES[task], groups=document_of)
-                for (a, b), (m, n) in zip(pairs, sizes, strict=True)
-            ],
-        }  # fmt: skip
+        results, of_task = run_task(Learner(data, task, n_jobs), parts, setup, quick=quick, log=log)
+        tasks[task] = results
+        items.append(of_task)
     return {
         "tasks": tasks,
         "candidates": len(data.ids),
@@ -417,7 +421,9 @@ def picture(results: dict[str, Any], path: Path) -> None:
             for system, marker in zip(SYSTEMS, "osD^v", strict=True):
                 rows = [row for row in entry["rows"] if row["system"] == system and row[key] is not None]
                 axis.plot([row["size"] for row in rows], [row[key] for row in rows], marker=marker, markersize=4, label=system)  # fmt: skip
-            axis.set(xscale="log", yscale="log", xlabel="training examples", ylabel=unit, title=f"Identification: {unit}")
+            axis.set(
+                xscale="log", yscale="log", xlabel="training examples", ylabel=unit, title=f"Identification: {unit}"
+            )
         for axis in axes:
             axis.grid(alpha=0.3, which="both")
         axes[0].legend()
