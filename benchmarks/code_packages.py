@@ -43,7 +43,7 @@ PACKAGES = ("homeassistant", "pandas", "sympy", "twisted", "scipy", "sqlalchemy"
 LEAST, MOST = 20, 150
 """Nodes of the smallest and of the largest function."""
 SIZES = (10_000, 30_000, 100_000)
-TEST, DEV, FIT = 10_000, 3000, 5000
+TEST, DEV, FIT = 10_000, 3000, 2500
 FORMS = {"anonymous": "names that a function binds are replaced", "keep": "all names"}
 Rows = NDArray[np.intp]
 
