@@ -43,6 +43,7 @@ PACKAGES = ("homeassistant", "pandas", "sympy", "twisted", "scipy", "sqlalchemy"
 LEAST, MOST = 20, 150
 """Nodes of the smallest and of the largest function."""
 SIZES = (10_000, 30_000, 100_000)
+"""Numbers of training functions; the last is limited by the number of functions."""
 TEST, DEV, FIT = 10_000, 3000, 2500
 FORMS = {"anonymous": "names that a function binds are replaced", "keep": "all names"}
 Rows = NDArray[np.intp]
@@ -260,10 +261,11 @@ def measure(folder: Path, sizes: Sequence[int], n_jobs: int, log: Callable[[str]
         best, trials, edges = tune(given | start, GRIDS[system], score)
         chosen[system] = best | {"tried": len(trials), "at_edge": edges}
         _store(results)
+    sizes = sorted({min(size, len(parts.train)) for size in sizes})
     plan = [("anonymous", size, system) for size in sizes for system in STARTS if size <= LARGEST.get(system, size)]
     plan[5:5] = [("keep", sizes[0], system) for system in (NGRAMS, SST)]
     for form, size, system in plan:
-        if size > len(parts.train) or label(form, size, system) in correct:
+        if label(form, size, system) in correct:
             continue
         predicted, cost = Learner(functions, form, n_jobs).predict(system, chosen[system], parts.train[:size], parts.test)  # fmt: skip
         is_correct = np.asarray(predicted == y_test)
@@ -272,7 +274,8 @@ def measure(folder: Path, sizes: Sequence[int], n_jobs: int, log: Callable[[str]
         rows.append({"form": form, "size": size, "system": system, **cost, **_accuracy(files, is_correct)})
         log(f"{label(form, size, system)}: {rows[-1]}")
         _store(results)
-    results["tests"] = _tests(correct, [f"{functions[k].file}#{number}" for number, k in enumerate(parts.test)])
+    ids = [f"{functions[k].file}#{number}" for number, k in enumerate(parts.test)]
+    results["tests"] = _tests(correct, ids, sorted({row["size"] for row in rows}))
     return results
 
 
@@ -293,11 +296,11 @@ def _accuracy(files: Sequence[str], is_correct: NDArray[np.bool_]) -> Results:
     return {"accuracy": score["value"], "interval": score["interval"]}
 
 
-def _tests(correct: dict[str, str], ids: Sequence[str]) -> list[Results]:
+def _tests(correct: dict[str, str], ids: Sequence[str], sizes: Sequence[int]) -> list[Results]:
     """Compare systems with the same number of functions by a paired bootstrap over files."""
     items = [split_items("test", 1, ids, {name: map(int, values) for name, values in correct.items()})]
     pairs = [(SST, NGRAMS), (SUM, NGRAMS), (SUM, SST), (PT, SST), (SKETCH, SST)]
-    named = [(label(form, size, a), label(form, size, b)) for form in FORMS for size in SIZES for a, b in pairs]
+    named = [(label(form, size, a), label(form, size, b)) for form in FORMS for size in sizes for a, b in pairs]
     return [compare(items, a, b, groups=lambda name: name.split("#")[0]) for a, b in named if {a, b} <= correct.keys()]
 
 
@@ -346,7 +349,7 @@ def draw(results: Results, path: Path) -> None:
             xscale="log", yscale="log", xlabel="training functions", ylabel="CPU seconds to train", title="Time"
         )
         for axis in axes:
-            axis.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
+            axis.set_xticks([*_by_size(results)], [f"{size:,}" for size in _by_size(results)])
             axis.minorticks_off()
             axis.grid(alpha=0.3)
         axes[0].legend()
