@@ -237,7 +237,7 @@ class Learner(NamedTuple):
         if self.task == CLASSIFICATION:
             return 100 * float(outcome.mean())
         matched, gold, proposed = outcome.sum(axis=0).tolist()
-        return 200 * matched / (gold + proposed)
+        return float(200 * matched / (gold + proposed))
 
 
 def choose(learner: Learner, fit: Rows, dev: Rows, log: Log) -> dict[str, dict[str, Any]]:
@@ -263,7 +263,7 @@ def run_task(
     data, task = learner.data, learner.task
     fit, dev, train, test = map(learner.select, (parts.fit[: setup.fit], parts.dev, parts.train, parts.test))
     if quick:
-        unchosen = {"f1": None, "tried": 0, "at_edge": []}
+        unchosen: dict[str, Any] = {"f1": None, "tried": 0, "at_edge": []}
         chosen = {name: {**STARTS[MIXTURES.get(name, name)], **STARTS[name], **unchosen} for name in SYSTEMS}
     else:
         chosen = choose(learner, fit, dev, log)
