@@ -2,7 +2,8 @@
 
 Writes docs/results/code-packages.md, .json and .png. The sources of six packages are downloaded with pip into FOLDER, once, and are
 never part of the repository: ``python -m benchmarks.code_packages FOLDER``. Without a connection, the benchmark stops with the reason.
-Results are stored after each system, and systems that are stored are not measured again; ``--sizes 10000 30000`` limits the sizes.
+Results are stored after each system, and systems that are stored are not measured again; ``--sizes 10000 30000`` limits the sizes, and
+``--systems`` the systems.
 """
 
 from __future__ import annotations
@@ -229,8 +230,10 @@ def make_kernel(system: str, setting: dict[str, Any]) -> Kernel:
 # --- Measurements -------------------------------------------------------------------------------------------------
 
 
-def measure(folder: Path, sizes: Sequence[int], n_jobs: int, log: Callable[[str], None]) -> Results:
-    """Choose settings and measure all systems that are not in the stored results."""
+def measure(
+    folder: Path, sizes: Sequence[int], systems: Sequence[str], n_jobs: int, log: Callable[[str], None]
+) -> Results:
+    """Choose settings and measure the systems that are not in the stored results."""
     versions = download(folder)
     functions = read_functions(folder)
     parts = split_files(functions)
@@ -265,7 +268,7 @@ def measure(folder: Path, sizes: Sequence[int], n_jobs: int, log: Callable[[str]
     plan = [("anonymous", size, system) for size in sizes for system in STARTS if size <= LARGEST.get(system, size)]
     plan[5:5] = [("keep", sizes[0], system) for system in (NGRAMS, SST)]
     for form, size, system in plan:
-        if label(form, size, system) in correct:
+        if system not in systems or label(form, size, system) in correct:
             continue
         predicted, cost = Learner(functions, form, n_jobs).predict(system, chosen[system], parts.train[:size], parts.test)  # fmt: skip
         is_correct = np.asarray(predicted == y_test)
@@ -321,7 +324,12 @@ def page(results: Results) -> str:
         largest=LARGEST,
         edges=[f"{name} ({', '.join(row['at_edge'])})" for name, row in results["chosen"].items() if row["at_edge"]],
         ordered=sorted(results["rows"], key=lambda row: (row["form"], row["size"], [*STARTS].index(row["system"]))),
-        best={size: max(rows, key=lambda row: row["accuracy"]) for size, rows in _by_size(results).items()},
+        best={
+            size: max(rows, key=lambda row: row["accuracy"])
+            for size, rows in _by_size(results).items()
+            if SST in [row["system"] for row in rows]
+        },
+        without_exact=[size for size, rows in _by_size(results).items() if SST not in [row["system"] for row in rows]],
         described=lambda row: ", ".join(f"{_NAMES[key]} {row[key]:g}" for key in _NAMES if key in row),
     )
 
@@ -359,6 +367,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder for the downloaded packages")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="numbers of training functions")
+    parser.add_argument("--systems", nargs="+", choices=list(STARTS), default=list(STARTS), help="systems to measure")
     parser.add_argument("--jobs", type=int, default=1, help="number of threads")
     parser.add_argument("--page", action="store_true", help="write the page and the picture from the stored results")
     options = parser.parse_args()
@@ -366,7 +375,7 @@ def main() -> None:
         results = stored_results(NAME)
     else:
         try:
-            results = measure(options.folder, options.sizes, options.jobs, lambda text: print(text, file=sys.stderr, flush=True))  # fmt: skip
+            results = measure(options.folder, options.sizes, options.systems, options.jobs, lambda text: print(text, file=sys.stderr, flush=True))  # fmt: skip
         except FileError as error:
             print(f"skipped: {error}")
             return
