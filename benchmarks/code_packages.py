@@ -167,8 +167,6 @@ STARTS: dict[str, dict[str, Any]] = {
     PT: {"lam": 0.2, "mu": 0.4, "C": 10.0},
 }
 COMPONENTS = 2048
-LARGEST = {PT: 10_000}
-"""Largest training set of a system, where a larger one takes too long."""
 
 
 class Learner:
@@ -265,7 +263,7 @@ def measure(
         chosen[system] = best | {"tried": len(trials), "at_edge": edges}
         _store(results)
     sizes = sorted({min(size, len(parts.train)) for size in sizes})
-    plan = [("anonymous", size, system) for size in sizes for system in STARTS if size <= LARGEST.get(system, size)]
+    plan = [("anonymous", size, system) for size in sizes for system in STARTS]
     plan[5:5] = [("keep", sizes[0], system) for system in (NGRAMS, SST)]
     for form, size, system in plan:
         if system not in systems or label(form, size, system) in correct:
@@ -321,7 +319,6 @@ def page(results: Results) -> str:
         least=LEAST,
         most=MOST,
         components=COMPONENTS,
-        largest=LARGEST,
         edges=[f"{name} ({', '.join(row['at_edge'])})" for name, row in results["chosen"].items() if row["at_edge"]],
         ordered=sorted(results["rows"], key=lambda row: (row["form"], row["size"], [*STARTS].index(row["system"]))),
         best={
@@ -329,7 +326,12 @@ def page(results: Results) -> str:
             for size, rows in _by_size(results).items()
             if SST in [row["system"] for row in rows]
         },
-        without_exact=[size for size, rows in _by_size(results).items() if SST not in [row["system"] for row in rows]],
+        missing=[
+            f"{system} with {size:,} functions"
+            for size, rows in _by_size(results).items()
+            for system in STARTS
+            if system not in [row["system"] for row in rows]
+        ],
         described=lambda row: ", ".join(f"{_NAMES[key]} {row[key]:g}" for key in _NAMES if key in row),
     )
 
