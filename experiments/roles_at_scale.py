@@ -417,13 +417,15 @@ def picture(results: dict[str, Any], path: Path) -> None:
             unit = "F1 of arguments, %" if task == IDENTIFICATION else "accuracy, %"
             axis.set(xscale="log", xlabel="training examples", ylabel=unit, title=task.capitalize())
         entry = results["tasks"][IDENTIFICATION]
-        for axis, key, unit in ((axes[2], "cpu", "CPU seconds to train"), (axes[3], "memory", "memory to train, MiB")):
+        for axis, key, name, unit in ((axes[2], "cpu", "time", "CPU seconds"), (axes[3], "memory", "memory", "MiB")):
             for system, marker in zip(SYSTEMS, "osD^v", strict=True):
                 rows = [row for row in entry["rows"] if row["system"] == system and row[key] is not None]
                 axis.plot([row["size"] for row in rows], [row[key] for row in rows], marker=marker, markersize=4, label=system)  # fmt: skip
-            axis.set(
-                xscale="log", yscale="log", xlabel="training examples", ylabel=unit, title=f"Identification: {unit}"
-            )
-        for axis in axes:
-            axis.grid(alpha=0.3, which="both")
+            title = f"Identification: {name} to train"
+            axis.set(xscale="log", yscale="log", xlabel="training examples", ylabel=unit, title=title)
+        for axis, task in zip(axes, (IDENTIFICATION, CLASSIFICATION, IDENTIFICATION, IDENTIFICATION), strict=True):
+            sizes = list(dict.fromkeys(row["size"] for row in results["tasks"][task]["rows"]))
+            axis.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=20)
+            axis.minorticks_off()
+            axis.grid(alpha=0.3)
         axes[0].legend()
