@@ -347,9 +347,12 @@ def _by_size(results: Results) -> dict[int, list[Results]]:
 def draw(results: Results, path: Path) -> None:
     """Draw accuracy and CPU time by the number of training functions. Requires matplotlib."""
     with writing.saved_figure(path, 2, figsize=(12, 4.6)) as (_, axes):
-        for system, marker in zip(STARTS, "osD^v", strict=True):
+        for number, (system, marker) in enumerate(zip(STARTS, "osD^v", strict=True)):
             rows = [row for row in results["rows"] if (row["form"], row["system"]) == ("anonymous", system)]
-            sizes, values = [row["size"] for row in rows], np.array([row["accuracy"] for row in rows])
+            sizes = [
+                row["size"] * (0.96 + 0.02 * number) for row in rows
+            ]  # side by side, so that intervals can be read
+            values = np.array([row["accuracy"] for row in rows])
             if rows:
                 ends = np.array([row["interval"] for row in rows]).T
                 axes[0].errorbar(sizes, values, yerr=abs(ends - values), marker=marker, markersize=5, capsize=2, label=system)  # fmt: skip
