@@ -165,12 +165,6 @@ EXPERIMENTS = {
         ),
         16,
     ),
-    "roles-at-scale": Experiment(
-        "roles_at_scale",
-        "finding and labeling arguments with all candidates of two corpora: exact SVMs with up to 143,000 trees",
-        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
-        15,
-    ),
     "collins-duffy-values": Experiment(
         "kernel_values",
         "values of the tree kernel of a tree with itself and with others (Collins & Duffy 2001)",
