@@ -186,8 +186,9 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     allows it (`treelet.matrices.operator`). The preconditioner consists of features of up to 500
     examples, chosen by randomly pivoted Cholesky; with less `memory` there are fewer. It reduces the
     iterations to about a quarter. Several outputs take as many products with the matrix as one.
-    If r is `residual_`, the norm of the error of the coefficients is at most r |y| / alpha, and the
-    norm of the error of the predictions for the training examples is at most r |y|.
+    If r is `residual_`, the norm of the error of the coefficients is at most
+    :math:`r \|y\| / \lambda`, and the norm of the error of the predictions for the training examples
+    is at most :math:`r \|y\|`.
 
     The estimator keeps the decomposition, 8 n^2 bytes, for `path`, `with_alpha` and `held_out`.
     Copies, pickles and model files do not contain it.
