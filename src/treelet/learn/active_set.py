@@ -103,7 +103,7 @@ class ActiveSetSolver:
         if start is not None:
             b = _feasible(start, low, high)
             gradient = self._gradient(b, y)
-        block, precision, taken, rounds, exact = _Block(self), max(0.1 * unit, tol / 2), 0, 0, True
+        block, precision, taken, rounds, exact = _ResidentBlock(self), max(0.1 * unit, tol / 2), 0, 0, True
         best, idle = np.inf, 0  # the least gap so far, and the rounds since then
         while True:
             up, down = _slopes(b, gradient, problem)
@@ -165,7 +165,7 @@ def _feasible(start: Vector, low: Vector, high: Vector) -> Vector:
     return b
 
 
-class _Block:
+class _ResidentBlock:
     """The resident values of the kernel matrix. New examples follow the others; places of others are closed."""
 
     def __init__(self, solver: ActiveSetSolver) -> None:

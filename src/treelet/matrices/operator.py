@@ -10,6 +10,7 @@ part in each example. A weighted sum of rows is therefore one row of weighted pa
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
@@ -268,7 +269,7 @@ def _root_factors(roots: tuple[ColumnKernel, ...], X: Any) -> Vector | None:
     return factors
 
 
-class _TermRows:
+class _TermRows(ABC):
     """Weighted sums of the rows of one term: ``factor * K(x, y) / prod sqrt(N(x, x) N(y, y))``."""
 
     def __init__(self, term: KernelTerm, rows: Any, columns: Any, executor: Executor) -> None:
@@ -288,9 +289,9 @@ class _TermRows:
             values = self._sums(chosen, np.ascontiguousarray(weights))
             out += values if self.column_factors is None else values * self.column_factors
 
+    @abstractmethod
     def _sums(self, chosen: Rows, weights: Matrix) -> Matrix:
         """Return the sums without the factors of the columns."""
-        raise NotImplementedError
 
 
 class _ConstantRows(_TermRows):
