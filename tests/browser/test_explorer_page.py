@@ -557,7 +557,7 @@ def test_a_sentence_is_parsed_ranked_and_explained(page: Any, explorer: str) -> 
 
 def test_a_sentence_outside_the_grammar_has_a_warning(page: Any, explorer: str) -> None:
     page.goto(explorer + "#sentence")
-    page.wait_for_selector(".treelet-fragment")  # the first example is shown; a text that is typed earlier may be replaced
+    page.wait_for_selector(".treelet-fragment")  # earlier text may be replaced by the first example
     page.fill(".sentence", "The quick brown fox jumps over the lazy dog.")
     page.wait_for_selector(".warning:visible")
     assert page.inner_text(".warning").startswith("This sentence is outside this grammar")
