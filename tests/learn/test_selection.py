@@ -144,9 +144,11 @@ def test_the_same_as_fitting_each(name: str) -> None:
             model = clone(estimator).set_params(kernel=trial.kernel, **trial.parameters)
             model.fit(BANK[train], y[train], **taken(named, train))
             whole[test] = model.predict(BANK[test], **taken(named, test))
-            assert score == pytest.approx(model.score(BANK[test], y[test], **taken(named, test)), abs=1e-5)
+            assert score == pytest.approx(
+                model.score(BANK[test], y[test], **taken(named, test)), abs=1e-5 if name == "svr" else 1e-6
+            )
         if y.dtype.kind == "f":
-            np.testing.assert_allclose(trial.held_out[0], whole, atol=1e-4)
+            np.testing.assert_allclose(trial.held_out[0], whole, atol=1e-4 if name == "svr" else 1e-6)
         else:
             np.testing.assert_array_equal(trial.held_out[0], whole)
         assert trial.score == pytest.approx(np.mean([np.full(len(t), s) for (_, t), s in zip(trial.folds, trial.by_fold, strict=True)]))  # fmt: skip
