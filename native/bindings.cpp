@@ -212,6 +212,27 @@ void raise_memory(const char *what) {
     PyErr_SetString(error.ptr(), what);
 }
 
+template <class Value> void bind_smo(nb::module_ &m) {
+    using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    m.def(
+        "smo",
+        [](MatrixOf<const Value> K, DoubleArray diagonal, DoubleArray low, DoubleArray high, double tube, bool fixed_sum, Vector b,
+           Vector gradient, double tol, std::int64_t max_steps) {
+            const std::size_t n = K.shape(0);
+            if (K.shape(1) != n || (n > 1 && K.stride(1) != 1)) refuse("K must be square, with contiguous rows");
+            for (std::size_t size : {diagonal.shape(0), low.shape(0), high.shape(0), b.shape(0), gradient.shape(0)})
+                if (size != n) refuse("all vectors must have one value per row of K");
+            WithoutGil free;
+            Pulse pulse(check_signals);
+            Smo<Value> smo(n, K.data(), K.stride(0), diagonal.data(), low.data(), high.data(), tube, fixed_sum, b.data(),
+                           gradient.data());
+            const auto result = smo.solve(tol, max_steps, pulse);
+            return std::make_pair(result.steps, result.gap);
+        },
+        "K"_a, "diagonal"_a, "low"_a, "high"_a, "tube"_a, "fixed_sum"_a, "b"_a, "gradient"_a, "tol"_a, "max_steps"_a,
+        "Improve a solution on a block of a kernel matrix, in place. Returns the numbers of steps and the gap.");
+}
+
 } // namespace
 
 NB_MODULE(_core, m) {
@@ -445,24 +466,8 @@ NB_MODULE(_core, m) {
             "weight", [](const NodeWeights &w) { return to_numpy(std::vector(w.weight.begin(), w.weight.end())); },
             nb::rv_policy::automatic);
 
-    m.def(
-        "smo",
-        [](MatrixOf<const float> K, DoubleArray diagonal, DoubleArray low, DoubleArray high, double tube,
-           nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> b,
-           nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> gradient, double tol, std::int64_t max_steps) {
-            const std::size_t n = K.shape(0);
-            if (K.shape(1) != n || (n > 1 && K.stride(1) != 1)) refuse("K must be square, with contiguous rows");
-            for (std::size_t size : {diagonal.shape(0), low.shape(0), high.shape(0), b.shape(0), gradient.shape(0)})
-                if (size != n) refuse("all vectors must have one value per row of K");
-            WithoutGil free;
-            Pulse pulse(check_signals);
-            const Smo::Result result =
-                Smo(n, K.data(), K.stride(0), diagonal.data(), low.data(), high.data(), tube, b.data(), gradient.data())
-                    .solve(tol, max_steps, pulse);
-            return std::make_pair(result.steps, result.gap);
-        },
-        "K"_a, "diagonal"_a, "low"_a, "high"_a, "tube"_a, "b"_a, "gradient"_a, "tol"_a, "max_steps"_a,
-        "Improve a solution on a block of a kernel matrix, in place. Returns the numbers of steps and the gap.");
+    bind_smo<float>(m);
+    bind_smo<double>(m);
 
     nb::class_<Similar>(m, "Similar", "Which labels are alike, and how much: rows of a sparse matrix over labels.")
         .def_static(

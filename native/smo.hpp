@@ -1,8 +1,10 @@
 // Sequential minimal optimization of a kernel machine on a resident block of its kernel matrix.
 //
-//   min over b of  1/2 b'Kb - y'b + tube * |b|_1    with a fixed sum of b, and low <= b <= high
+//   min over b of  1/2 b'Kb - y'b + tube * |b|_1    with low <= b <= high and, optionally, a fixed sum of b
 //
-// A classifier has b = y * alpha and tube = 0; a regressor has the tube epsilon and -C <= b <= C. The
+// A classifier has b = y * alpha and tube = 0; a regressor has the tube epsilon and -C <= b <= C. Their
+// intercept fixes the sum. A ranker has no intercept, so its sum is free: there is one more coefficient, the
+// "rest", whose row of the matrix is 0, which has no bounds, and which takes the difference. The
 // gradient of the smooth part, G = Kb - y, is passed in and kept up to date. A step moves the pair i, j
 // along which the second-order estimate decreases most (Fan, Chen & Lin 2005, "WSS 2"). With
 //   up = min { G_i + t_i : b_i may increase },    down = max { G_j - t_j : b_j may decrease },
@@ -15,7 +17,8 @@
 
 namespace treelet {
 
-class Smo {
+// Value is the type of the kernel values: float, or double for small tolerances.
+template <class Value> class Smo {
   public:
     struct Result {
         std::int64_t steps;
@@ -23,10 +26,10 @@ class Smo {
     };
 
     // K has `stride` values per row, of which the first n are used. All vectors have n values.
-    Smo(std::size_t n, const float *K, std::int64_t stride, const double *diagonal, const double *low, const double *high,
-        double tube, double *b, double *G)
-        : n_(n), K_(K), stride_(stride), diagonal_(diagonal), low_(low), high_(high), tube_(tube), b_(b), G_(G), up_(n), down_(n),
-          value_(n) {
+    Smo(std::size_t n, const Value *K, std::int64_t stride, const double *diagonal, const double *low, const double *high,
+        double tube, bool fixed_sum, double *b, double *G)
+        : n_(n), K_(K), stride_(stride), diagonal_(diagonal), low_(low), high_(high), tube_(tube), fixed_sum_(fixed_sum), b_(b),
+          G_(G), up_(n), down_(n), value_(n), zeros_(fixed_sum ? 0 : n) {
         for (std::size_t k = 0; k < n; ++k) bound(k);
     }
 
@@ -36,15 +39,22 @@ class Smo {
         if (n_ == 0) return result;
         step(0, row(0), row(0), G_, up_.data(), value_.data(), n_);
         for (;; ++result.steps) {
-            const std::size_t i = best(false);
-            const double least = value_[i];
+            std::size_t i = best(false);
+            double least = value_[i];
+            if (!fixed_sum_ && !(least < 0)) i = rest(), least = 0;
             if (!(least < infinity)) return result; // nothing may increase
-            gains(row(i), diagonal_[i], least, diagonal_, G_, down_.data(), value_.data(), n_);
-            const std::size_t j = best(true);
-            const double most = highest(G_, down_.data(), n_);
+            const double own = i == rest() ? 0.0 : diagonal_[i];
+            gains(row(i), own, least, diagonal_, G_, down_.data(), value_.data(), n_);
+            std::size_t j = best(true);
+            double most = highest(G_, down_.data(), n_), gain = value_[j];
+            if (!fixed_sum_) {
+                most = std::max(most, 0.0);
+                if (const double alone = least * least / std::max(own, least_curvature); i != rest() && !(gain > alone))
+                    j = rest(), gain = alone;
+            }
             result.gap = std::max(0.0, most - least);
-            if (!(most - least >= tol) || !(value_[j] > 0) || result.steps == max_steps) return result;
-            const double change = move(i, j, G_[j] + down_[j] - least);
+            if (!(most - least >= tol) || !(gain > 0) || result.steps == max_steps) return result;
+            const double change = move(i, j, (j == rest() ? 0.0 : G_[j] + down_[j]) - least);
             step(change, row(i), row(j), G_, up_.data(), value_.data(), n_);
             pulse.add(2 * n_);
         }
@@ -55,7 +65,8 @@ class Smo {
     static constexpr double least_curvature = 1e-12; // of equal examples
     static constexpr std::size_t lanes = 16;
 
-    const float *row(std::size_t i) const { return K_ + static_cast<std::int64_t>(i) * stride_; }
+    std::size_t rest() const { return n_; }
+    const Value *row(std::size_t i) const { return i == rest() ? zeros_.data() : K_ + static_cast<std::int64_t>(i) * stride_; }
 
     // Sets the slopes of the tube at b_k: infinite in a direction in which b_k may not move.
     void bound(std::size_t k) {
@@ -65,14 +76,15 @@ class Smo {
 
     // Increases b_i and decreases b_j by the same amount, up to their bounds or, with a tube, up to 0, where the slope changes.
     double move(std::size_t i, std::size_t j, double slope) {
-        const double curvature = std::max(diagonal_[i] + diagonal_[j] - 2.0 * row(i)[j], least_curvature);
-        const double end_i = tube_ > 0 && b_[i] < 0 ? std::min(0.0, high_[i]) : high_[i];
-        const double end_j = tube_ > 0 && b_[j] > 0 ? std::max(0.0, low_[j]) : low_[j];
-        const double change = std::min({slope / curvature, end_i - b_[i], b_[j] - end_j});
+        const bool up = i != rest(), down = j != rest();
+        const double raw = (up ? diagonal_[i] : 0.0) + (down ? diagonal_[j] : 0.0) - (up && down ? 2.0 * row(i)[j] : 0.0);
+        const double end_i = !up ? infinity : tube_ > 0 && b_[i] < 0 ? std::min(0.0, high_[i]) : high_[i];
+        const double end_j = !down ? -infinity : tube_ > 0 && b_[j] > 0 ? std::max(0.0, low_[j]) : low_[j];
+        const double room_i = up ? end_i - b_[i] : infinity, room_j = down ? b_[j] - end_j : infinity;
+        const double change = std::min({slope / std::max(raw, least_curvature), room_i, room_j});
         // Bounds are reached exactly, not up to rounding.
-        b_[i] = change == end_i - b_[i] ? end_i : b_[i] + change;
-        b_[j] = change == b_[j] - end_j ? end_j : b_[j] - change;
-        bound(i), bound(j);
+        if (up) b_[i] = change == room_i ? end_i : b_[i] + change, bound(i);
+        if (down) b_[j] = change == room_j ? end_j : b_[j] - change, bound(j);
         return change;
     }
 
@@ -114,7 +126,7 @@ class Smo {
         return *std::max_element(lane, lane + lanes);
     }
     // The decrease of the objective for each partner of i, -1 if there is none.
-    TREELET_WIDE static void gains(const float *__restrict Ki, double own, double least, const double *__restrict diagonal,
+    TREELET_WIDE static void gains(const Value *__restrict Ki, double own, double least, const double *__restrict diagonal,
                                    const double *__restrict G, const double *__restrict down, double *__restrict gain,
                                    std::size_t n) {
         for (std::size_t k = 0; k < n; ++k) {
@@ -124,7 +136,7 @@ class Smo {
         }
     }
     // Updates the gradient, and sets the values among which the next i is the least.
-    TREELET_WIDE static void step(double change, const float *Ki, const float *Kj, double *__restrict G,
+    TREELET_WIDE static void step(double change, const Value *Ki, const Value *Kj, double *__restrict G,
                                   const double *__restrict up, double *__restrict value, std::size_t n) {
         for (std::size_t k = 0; k < n; ++k) {
             G[k] += change * (static_cast<double>(Ki[k]) - static_cast<double>(Kj[k]));
@@ -133,12 +145,14 @@ class Smo {
     }
 
     std::size_t n_;
-    const float *K_;
+    const Value *K_;
     std::int64_t stride_;
     const double *diagonal_, *low_, *high_;
     double tube_;
+    bool fixed_sum_;
     double *b_, *G_;
     std::vector<double> up_, down_, value_;
+    std::vector<Value> zeros_; // row of the rest
 };
 
 } // namespace treelet

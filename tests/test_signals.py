@@ -214,7 +214,7 @@ def test_a_command_exits_at_once_while_a_machine_is_trained(tmp_path: Path) -> N
         "    K = np.exp(-1e-3 * (points - points.T) ** 2).astype(np.float32)\n"
         "    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)\n"
         "    bounds = np.where(y > 0, 0, -1e9), np.where(y > 0, 1e9, 0)\n"
-        "    return solve(K, np.ones(n), *bounds, 0.0, np.zeros(n), -y, 1e-12, 10**12)\n"
+        "    return solve(K, np.ones(n), *bounds, 0.0, True, np.zeros(n), -y, 1e-12, 10**12)\n"
         "_core.smo = endless\n"
         f"sys.argv = ['treelet', 'train', {str(tmp_path / 'trees.tsv')!r}, '-o', {str(tmp_path / 'model')!r}]\n"
         "main()\n"

@@ -203,7 +203,11 @@ class NodeWeights:
     @property
     def weight(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
-def smo(K: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], diagonal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tube: float, b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], tol: float, max_steps: int) -> tuple[int, float]:
+@overload
+def smo(K: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], diagonal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tube: float, fixed_sum: bool, b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], tol: float, max_steps: int) -> tuple[int, float]: ...
+
+@overload
+def smo(K: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], diagonal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], tube: float, fixed_sum: bool, b: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], gradient: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], tol: float, max_steps: int) -> tuple[int, float]:
     """
     Improve a solution on a block of a kernel matrix, in place. Returns the numbers of steps and the gap.
     """

@@ -17,7 +17,7 @@ from conftest import run_python
 from treelet import _core
 from treelet.datasets import flights
 from treelet.learn import active_set
-from treelet.learn.active_set import ActiveSetSolver, BoxProblem
+from treelet.learn.active_set import ActiveSetSolver, BoxProblem, ExampleMatrix
 from treelet.resources import Resources
 
 SST = tl.SubsetTree(lam=0.4).normalized()
@@ -43,6 +43,10 @@ def classes(y: Any, C: Any) -> BoxProblem:
     return BoxProblem(y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0))
 
 
+def solver_of(kernel: Any, bank: tl.Treebank, block: int = 1 << 28) -> ActiveSetSolver:
+    return ActiveSetSolver(ExampleMatrix(kernel, bank, Resources.of()), block)
+
+
 def objective(K: Any, problem: BoxProblem, b: Any) -> float:
     return float(b @ K @ b / 2 - problem.y @ b + problem.tube * np.abs(b).sum())
 
@@ -52,10 +56,13 @@ def check(K: Any, problem: BoxProblem, solution: Any, tol: float = TOL) -> None:
     b = solution.b
     assert (b >= problem.low).all()
     assert (b <= problem.high).all()
-    assert abs(b.sum()) < 1e-9 * max(1.0, np.abs(b).sum())
     G = K @ b - problem.y
     up = (G + np.where(b >= 0, problem.tube, -problem.tube))[b < problem.high]
     down = (G + np.where(b > 0, problem.tube, -problem.tube))[b > problem.low]
+    if problem.fixed_sum:
+        assert abs(b.sum()) < 1e-9 * max(1.0, np.abs(b).sum())
+    else:
+        up, down = np.append(up, 0), np.append(down, 0)
     assert down.max() - up.min() < tol * 1.0001
     np.testing.assert_allclose(solution.objective, objective(K, problem, b), rtol=1e-9, atol=1e-9)
 
@@ -69,13 +76,13 @@ def test_the_optimum_is_that_of_libsvm(
     monkeypatch.setattr(active_set, "_FIRST", first)
     monkeypatch.setattr(active_set, "_LEAST_GROWTH", 20)
     K, problem = kernel(bank), classes(y, C)
-    solution = ActiveSetSolver(kernel, bank, Resources.of()).solve(problem, TOL)
+    solution = solver_of(kernel, bank).solve(problem, TOL)
     check(K, problem, solution)
     theirs = SVC(kernel="precomputed", C=C, tol=1e-5).fit(K, y)
     b = np.zeros(len(y))
     b[theirs.support_] = theirs.dual_coef_[0]
     best = objective(K, problem, b)
-    tight = ActiveSetSolver(kernel, bank, Resources.of()).solve(problem, 1e-5)
+    tight = solver_of(kernel, bank).solve(problem, 1e-5)
     assert tight.objective <= best + 1e-6 * abs(best)
     np.testing.assert_allclose(K @ tight.b + tight.intercept, K @ b + theirs.intercept_[0], atol=1e-3)
 
@@ -86,7 +93,7 @@ def test_regression(epsilon: float, bank: tl.Treebank, monkeypatch: pytest.Monke
     sizes = np.array([float(len(tree.words())) for tree in bank])
     K = SST(bank)
     problem = BoxProblem(sizes, np.full(len(bank), -5.0), np.full(len(bank), 5.0), epsilon, unit=sizes.std())
-    check(K, problem, ActiveSetSolver(SST, bank, Resources.of()).solve(problem, TOL))
+    check(K, problem, solver_of(SST, bank).solve(problem, TOL))
     ours = tl.KernelSVR(SST, C=5.0, epsilon=epsilon, tol=1e-5).fit(bank, sizes)
     theirs = SVR(kernel="precomputed", C=5.0, epsilon=epsilon, tol=1e-5).fit(K, sizes)
     np.testing.assert_allclose(ours.predict(bank), theirs.predict(K), atol=2e-3)
@@ -113,36 +120,49 @@ def test_one_machine_per_class_in_threads(bank: tl.Treebank) -> None:
 
 
 def test_a_block_smaller_than_the_free_support_vectors(bank: tl.Treebank, y: Any) -> None:
-    """The block takes a quarter of the memory: 64 examples here."""
-    solver = ActiveSetSolver(SST, bank, Resources.of(memory=1 << 16))
-    assert solver.capacity == 64
+    """The block has 64 examples."""
     problem = classes(y, 100.0)
-    check(SST(bank), problem, solver.solve(problem, TOL))
+    solution = solver_of(SST, bank, 4 * 64**2).solve(problem, TOL)
+    check(SST(bank), problem, solution)
+    assert ((np.abs(solution.b) > 0) & (np.abs(solution.b) < 100)).sum() > 64
 
 
-@given(seed=st.integers(0, 10**6), C=st.sampled_from([0.01, 1.0, 1e4]), tube=st.sampled_from([0.0, 0.2]))
+@given(
+    seed=st.integers(0, 10**6),
+    C=st.sampled_from([0.01, 1.0, 1e4]),
+    tube=st.sampled_from([0.0, 0.2]),
+    fixed_sum=st.booleans(),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
 @settings(deadline=None)
-def test_steps_on_random_blocks(seed: int, C: float, tube: float) -> None:
+def test_steps_on_random_blocks(seed: int, C: float, tube: float, fixed_sum: bool, dtype: Any) -> None:
     rng = np.random.default_rng(seed)
+    if not fixed_sum:
+        C = min(C, 1.0)  # with distant bounds, steps along directions without curvature would be too many
     n = int(rng.integers(2, 40))
     points = rng.integers(0, 3, size=(n, int(rng.integers(1, 4)))).astype(float)  # many equal examples
     K = points @ points.T
     y = rng.normal(size=n) if tube else np.where(rng.random(n) < 0.5, 1.0, -1.0)
     low, high = (np.full(n, -C), np.full(n, C)) if tube else (np.where(y > 0, 0, -C), np.where(y > 0, C, 0.0))
+    problem = BoxProblem(y, low, high, tube, fixed_sum=fixed_sum)
     b, G = np.zeros(n), -y
-    _, gap = _core.smo(K.astype(np.float32), K.diagonal().copy(), low, high, tube, b, G, 1e-4, 10**6)
+    _, gap = _core.smo(K.astype(dtype), K.diagonal().copy(), low, high, tube, fixed_sum, b, G, 1e-4, 10**6)
     assert gap < 1e-4
     np.testing.assert_allclose(G, K @ b - y, atol=1e-6 * max(1.0, np.abs(K @ b).max()))
-    check(
-        K,
-        BoxProblem(y, low, high, tube),
-        active_set.BoxSolution(b, 0, gap, objective(K, BoxProblem(y, low, high, tube), b), 0, 0),
-        2e-4,
-    )
+    check(K, problem, active_set.BoxSolution(b, 0, gap, objective(K, problem, b), 0, 0), 2e-4)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_a_machine_without_an_intercept(C: float, bank: tl.Treebank, y: Any) -> None:
+    problem = classes(y, C)._replace(fixed_sum=False)
+    solution = solver_of(SST, bank, 4 * 100**2).solve(problem, TOL)
+    check(SST(bank), problem, solution)
+    assert solution.intercept == 0
+    check(SST(bank), problem, solver_of(SST, bank).solve(problem, TOL, start=2 * solution.b))
 
 
 def test_a_warm_start_needs_fewer_steps(bank: tl.Treebank, y: Any) -> None:
-    solver = ActiveSetSolver(SST, bank, Resources.of())
+    solver = solver_of(SST, bank)
     first, problem = solver.solve(classes(y, 1.0), TOL), classes(y, 2.0)
     cold, warm = solver.solve(problem, TOL), solver.solve(problem, TOL, start=first.b)
     check(SST(bank), problem, warm)

@@ -497,15 +497,16 @@ def test_too_few_passes() -> None:
 
 @pytest.mark.parametrize("kernel", [None, tl.PartialTree().normalized(), tl.SubsetTree(0.3).gaussian(2.0)], ids=repr)
 @pytest.mark.parametrize("pairs", ["best", "all"])
-def test_less_memory_than_the_matrix_gives_the_same_optimum(
-    pairs: str, kernel: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A block holds the candidates of a few groups only."""
+def test_a_small_block_and_a_given_matrix_lead_to_the_same_optimum(pairs: str, kernel: Any) -> None:
+    """A block holds 64 pairs, of which there are more if all are compared."""
     whole = RankSVM(kernel, C=2.0, pairs=pairs, tol=1e-6).fit(TREES, Y, QID)
-    little = RankSVM(kernel, C=2.0, pairs=pairs, tol=1e-6, memory=8 * 4 * 30**2, max_iter=10**4)
-    with monkeypatch.context() as patch:
-        patch.setattr("treelet.learn.ranking._Values.given", None)  # the whole matrix
-        blocks = clone(little).fit(TREES, Y, QID)
+    assert whole.n_pairs_ > (64 if pairs == "all" else 40)
+    little = RankSVM(kernel, C=2.0, pairs=pairs, tol=1e-6, memory=1000, max_iter=10**4)
+    blocks = clone(little).fit(TREES, Y, QID)
+    K = (kernel or tl.SubsetTree().normalized())(TREES)
+    given = clone(little).set_params(kernel="precomputed").fit(K, Y, QID)
+    assert given.objective_ == pytest.approx(whole.objective_, rel=2e-6)
+    np.testing.assert_allclose(given.predict(K), whole.predict(TREES), atol=1e-2)
     assert blocks.objective_ == pytest.approx(whole.objective_, rel=2e-6)
     np.testing.assert_allclose(blocks.predict(TREES), whole.predict(TREES), atol=1e-2)
     if not isinstance(kernel, tl.kernels.Gaussian):  # products from tiles are equal up to rounding

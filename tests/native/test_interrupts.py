@@ -109,7 +109,7 @@ def machine() -> Callable[[], Any]:
     K = np.exp(-1e-3 * (points - points.T) ** 2).astype(np.float32)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     bounds = np.where(y > 0, 0, -1e9), np.where(y > 0, 1e9, 0)
-    return partial(_core.smo, K, np.ones(n), *bounds, 0.0, np.zeros(n), -y, 1e-12, 10**12)
+    return partial(_core.smo, K, np.ones(n), *bounds, 0.0, True, np.zeros(n), -y, 1e-12, 10**12)
 
 
 def sketch() -> Callable[[], Any]:

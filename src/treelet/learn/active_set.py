@@ -4,6 +4,8 @@ A machine is the minimum over b of
 
 .. math:: \tfrac12 b^T K b - y^T b + \epsilon |b|_1, \quad \sum_i b_i = 0, \quad l_i \le b_i \le h_i
 
+where the sum is free for machines without an intercept.
+
 A block of the matrix, for the examples that matter now, is resident. Sequential minimal optimization
 solves the problem on the block (`native/smo.hpp`). One product, from merged rows where the kernel allows
 it, then updates the gradient :math:`G = K b - y` of all examples. Examples that violate the optimality
@@ -13,6 +15,7 @@ conditions enter the block, and examples that satisfy them comfortably leave it.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -35,7 +38,7 @@ _LEAST_GROWTH = 1000
 _SLACK = 0.3  # distance from the margin, in units of the targets, beyond which an example may leave the block
 _PATIENCE = 100  # rounds without progress before the solver gives up: rounding errors may exceed the tolerance
 _ROUNDING = 1e-12  # relative precision beyond which steps on a block only change the last digits
-_FLOAT = np.dtype(np.float32)
+_DIGITS = 1e-5  # tolerance, in units of the targets, from which on a block of float32 values is precise enough
 
 
 class BoxProblem(NamedTuple):
@@ -47,6 +50,8 @@ class BoxProblem(NamedTuple):
     tube: float = 0.0
     unit: float = 1.0
     """Size of a typical difference between targets."""
+    fixed_sum: bool = True
+    """Whether the coefficients must sum to 0."""
 
 
 class BoxSolution(NamedTuple):
@@ -61,8 +66,28 @@ class BoxSolution(NamedTuple):
     rounds: int
 
 
-class ActiveSetSolver:
-    """Solves kernel machines over the same examples. Several threads may solve different problems.
+class ImplicitMatrix(ABC):
+    """A symmetric, positive semi-definite matrix that is not stored."""
+
+    diagonal: Vector
+    """Values of the diagonal, at least for the rows of blocks that were filled."""
+    lists: Rows
+    """A number per row. Rows with the same number enter the resident block together, because this costs less."""
+
+    @abstractmethod
+    def fill(self, rows: Rows, columns: Rows, out: NDArray[Any]) -> None:
+        """Compute a block of the matrix."""
+
+    @abstractmethod
+    def combined(self, rows: Rows, weights: Vector) -> Vector:
+        """Return the sum over some rows, multiplied by their weights."""
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+
+class ExampleMatrix(ImplicitMatrix):
+    """The kernel matrix of examples. A quarter of the memory is for products, and an eighth for blocks.
 
     Parameters
     ----------
@@ -72,18 +97,36 @@ class ActiveSetSolver:
         Examples in the form of the kernel.
     resources : Resources
         Threads, memory and device of the computation.
-    at_once : int
-        Number of problems that are solved at the same time. A quarter of the memory is for the block of each.
     """
 
-    def __init__(self, kernel: Kernel, data: Any, resources: Resources, at_once: int = 1) -> None:
-        memory, threads = resources.memory, max(1, resources.threads // at_once)
-        self.kernel, self.data = kernel, data
+    def __init__(self, kernel: Kernel, data: Any, resources: Resources) -> None:
+        memory = resources.memory
+        self.kernel, self.data, self.lists = kernel, data, np.arange(len(data))
         kernel.prepare(data, None, resources.threads)  # parts of the examples then have their self-values
         self.diagonal = kernel.self_values(data)
-        self.products = Products(kernel, data, None, resources._replace(threads=threads, memory_limit=memory // 4))
-        self.executor = executor_for(resources._replace(threads=threads, memory_limit=memory // 8, progress=False))
-        self.capacity = min(len(data), max(64, math.isqrt(memory // 4 // _FLOAT.itemsize)))
+        self._products = Products(kernel, data, None, resources._replace(memory_limit=memory // 4))
+        self._executor = executor_for(resources._replace(memory_limit=memory // 8, progress=False))
+
+    def fill(self, rows: Rows, columns: Rows, out: NDArray[Any]) -> None:
+        self._executor.fill(Job(self.kernel, self.data[rows], self.data[columns], out.dtype), out)
+
+    def combined(self, rows: Rows, weights: Vector) -> Vector:
+        return np.asarray(self._products.combined(rows, weights[None])[0])
+
+
+class ActiveSetSolver:
+    """Solves kernel machines over the same matrix. Several threads may solve different problems.
+
+    Parameters
+    ----------
+    matrix : ImplicitMatrix
+        The matrix K.
+    memory : int
+        Bytes for the resident block of each problem.
+    """
+
+    def __init__(self, matrix: ImplicitMatrix, memory: int) -> None:
+        self.matrix, self.memory = matrix, memory
 
     def solve(
         self,
@@ -97,17 +140,20 @@ class ActiveSetSolver:
 
         `start` is a solution of a similar problem. `step` is called after every round with the gap.
         """
-        y, low, high, tube, unit = problem
+        y, low, high, tube, unit, fixed_sum = problem
         left = np.iinfo(np.int64).max if max_steps < 0 else max_steps
         b, gradient = np.zeros(len(y)), -y
         if start is not None:
-            b = _feasible(start, low, high)
+            b = _feasible(start, low, high) if fixed_sum else np.clip(start, low, high)
             gradient = self._gradient(b, y)
-        block, precision, taken, rounds, exact = _ResidentBlock(self), max(0.1 * unit, tol / 2), 0, 0, True
+        block = _ResidentBlock(self.matrix, self.memory, np.dtype(np.float32 if tol >= _DIGITS * unit else np.float64))
+        precision, taken, rounds, exact = max(0.1 * unit, tol / 2), 0, 0, True
         best, idle = np.inf, 0  # the least gap so far, and the rounds since then
         while True:
             up, down = _slopes(b, gradient, problem)
             least, most = float(up.min()), float(down.max())
+            if not fixed_sum:
+                least, most = min(least, 0.0), max(most, 0.0)
             gap = max(0.0, most - least)
             if rounds:
                 step(gap)
@@ -118,32 +164,32 @@ class ActiveSetSolver:
                 gradient, exact = self._gradient(b, y), True  # once more, without the rounding errors of all updates
                 continue
             free = (b > low) & (b < high) & ((b != 0) | (tube == 0))
-            inside = block.members[free[block.members]]
-            center = float(np.median((up[inside] + down[inside]) / 2)) if len(inside) else (least + most) / 2
+            inside, center = block.members[free[block.members]], 0.0
+            if fixed_sum:
+                center = float(np.median((up[inside] + down[inside]) / 2)) if len(inside) else (least + most) / 2
             violation = np.maximum(center - up, down - center)
-            waiting = block.renew(violation, free, (int(up.argmin()), int(down.argmax())), tol, _SLACK * unit)
+            waiting = block.renew(violation, free, (int(up.argmin()), int(down.argmax())), precision, _SLACK * unit)
             members = block.members
             if rounds:
                 few = waiting <= len(members) // 20
                 precision = tol / 2 if few else max(tol / 2, min(precision, 0.1 * gap))
             precision = max(precision, _ROUNDING * max(1.0, abs(least), abs(most)))
             here, slope = b[members], gradient[members]
-            steps, _ = _core.smo(
-                block.values, self.diagonal[members], low[members], high[members], tube, here, slope, precision, left
-            )
+            bounds = low[members], high[members], tube, fixed_sum
+            steps, _ = _core.smo(block.values, self.matrix.diagonal[members], *bounds, here, slope, precision, left)
             taken, left, rounds, exact = taken + steps, left - steps, rounds + 1, False
             change = here - b[members]
             changed = np.flatnonzero(change)
             b[members] = here
             if len(changed):
-                gradient += self.products.combined(members[changed], change[None, changed])[0]
+                gradient += self.matrix.combined(members[changed], change[changed])
         objective = float(b @ (gradient - y)) / 2 + tube * float(np.abs(b).sum())
-        return BoxSolution(b, -(least + most) / 2, gap, objective, taken, rounds)
+        intercept = -(least + most) / 2 if fixed_sum else 0.0
+        return BoxSolution(b, intercept, gap, objective, taken, rounds)
 
     def _gradient(self, b: Vector, y: Vector) -> Vector:
         support = np.flatnonzero(b)
-        sums: Vector = self.products.combined(support, b[None, support])[0]
-        return sums - y
+        return self.matrix.combined(support, b[support]) - y
 
 
 def _slopes(b: Vector, gradient: Vector, problem: BoxProblem) -> tuple[Vector, Vector]:
@@ -168,30 +214,32 @@ def _feasible(start: Vector, low: Vector, high: Vector) -> Vector:
 class _ResidentBlock:
     """The resident values of the kernel matrix. New examples follow the others; places of others are closed."""
 
-    def __init__(self, solver: ActiveSetSolver) -> None:
-        self._solver = solver
-        self._values = empty((solver.capacity, solver.capacity), _FLOAT)
+    def __init__(self, matrix: ImplicitMatrix, memory: int, dtype: np.dtype[Any]) -> None:
+        self._matrix = matrix
+        self._capacity = min(len(matrix), max(64, math.isqrt(memory // dtype.itemsize)))
+        self._values = empty((self._capacity, self._capacity), dtype)
         self.members: Rows = np.empty(0, np.int64)
-        self._is_member = np.zeros(len(solver.data), bool)
+        self._is_member = np.zeros(len(matrix), bool)
         self._random = np.random.default_rng(0)
 
     @property
-    def values(self) -> NDArray[np.float32]:
+    def values(self) -> NDArray[Any]:
         return self._values[: len(self.members), : len(self.members)]
 
     def renew(
-        self, violation: Vector, free: NDArray[np.bool_], worst: tuple[int, int], tol: float, slack: float
+        self, violation: Vector, free: NDArray[np.bool_], worst: tuple[int, int], precision: float, slack: float
     ) -> int:
         """Replace comfortable examples by others that violate the optimality conditions.
 
-        Returns the number of all examples outside the block that violated them.
+        Violations far below the precision to which the block is solved would not be mended. Returns the number of all
+        examples outside the block with larger violations.
         """
-        capacity, size = self._solver.capacity, len(self.members)
+        capacity, size = self._capacity, len(self.members)
         if size == 0:  # a sample, and the worst pair, without which there may be nothing to improve
-            sample = self._random.permutation(len(violation))[: max(2, min(_FIRST, capacity) - 2)]
+            sample = self._sample(np.arange(len(violation)), max(2, min(_FIRST, capacity) - 2))
             self._add(np.unique([*worst, *sample])[:capacity])
             return len(violation)
-        outside = np.flatnonzero(~self._is_member & (violation > tol / 4))
+        outside = np.flatnonzero(~self._is_member & (violation > precision / 2))
         room = min(max(int(_GROWTH * size), _LEAST_GROWTH), len(outside), capacity // 2)
         inside = self.members
         idle = (violation[inside] < -slack) & ~free[inside]
@@ -204,7 +252,7 @@ class _ResidentBlock:
         elif size + room <= 0.9 * capacity and len(leaving) <= 0.3 * size:
             leaving = leaving[:0]
         # A sample of them, because the largest violations are often those of wrong labels.
-        added = outside[self._random.permutation(len(outside))[:room]]
+        added = self._sample(outside, room)
         pair = [row for row in dict.fromkeys(worst) if not self._is_member[row] and row not in added]
         if room or pair:
             added = np.concatenate([np.array(pair, np.int64), added])[: max(room, len(pair))]
@@ -212,6 +260,11 @@ class _ResidentBlock:
         added = added[: capacity - len(self.members)]
         self._add(added)
         return len(outside)
+
+    def _sample(self, rows: Rows, size: int) -> Rows:
+        """Return random rows, those of one list together."""
+        keys = self._random.random(int(self._matrix.lists.max(initial=0)) + 1)[self._matrix.lists[rows]]
+        return rows[np.argsort(keys, kind="stable")[:size]]
 
     def _drop(self, leaving: Rows) -> None:
         if not len(leaving):
@@ -228,9 +281,9 @@ class _ResidentBlock:
     def _add(self, rows: Rows) -> None:
         if not len(rows):
             return
-        begin, solver = len(self.members), self._solver
+        begin = len(self.members)
         self.members = np.concatenate([self.members, rows])
         self._is_member[rows] = True
-        end, data = len(self.members), solver.data
-        solver.executor.fill(Job(solver.kernel, data[rows], data[self.members], _FLOAT), self._values[begin:end, :end])
+        end = len(self.members)
+        self._matrix.fill(rows, self.members, self._values[begin:end, :end])
         _core.mirror(self._values, 0, begin, begin, end)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +15,15 @@ from treelet.checks import check_integer, check_number, check_one_of, plural
 from treelet.errors import ParameterError, user_level
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
+from treelet.learn.active_set import ActiveSetSolver, BoxProblem, ExampleMatrix, ImplicitMatrix
 from treelet.learn.base import NO_QUALITY, KernelLearner, Rows, checked_groups, checked_numbers, group_numbers
 from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.persist import register
 from treelet.matrices import parse_memory
-from treelet.matrices.executors import host_matrix
-from treelet.matrices.operator import Products
 from treelet.metrics import mean_kendall_tau
 from treelet.resources import Resources
 from treelet.work import progress_bar
 
-_SWEEPS = 3  # passes over the groups of a block, if there are more groups
 TIE = 1e-10  # relative difference below which scores count as equal, because of rounding
 
 
@@ -183,10 +180,11 @@ class RankSVM(Ranker, KernelLearner):
         Stopping tolerance, in (0, inf): stop if the duality gap is at most this share of the
         objective.
     max_iter : int, default 1000
-        Maximum number of passes over the pairs. A `ConvergenceWarning` is issued if it is reached.
+        Maximum number of steps, as a multiple of the number of pairs. A `ConvergenceWarning` is issued
+        if it is reached.
     memory : int or str, default "2GiB"
-        Memory limit of the fit, besides the examples. A quarter of it is for the kernel matrix of 8 n^2
-        bytes, or for a block of the matrix if n candidates are too many for that. None: 1 GiB.
+        Memory limit of the fit, besides the examples. A quarter of it holds a block of inner products
+        of pairs: about 11,000 pairs by default. A smaller block takes longer. None: 1 GiB.
     n_jobs : int, default 1
         Number of threads for the matrix and predictions. -1 uses one thread per core. Results do
         not depend on `n_jobs`.
@@ -200,7 +198,7 @@ class RankSVM(Ranker, KernelLearner):
     n_pairs_ : int
         Number of training pairs.
     n_iter_ : int
-        Number of passes over the pairs.
+        Number of steps divided by the number of pairs, rounded up.
     objective_, gap_ : float
         The value of the objective, and the duality gap, an upper bound of its distance to the
         minimum.
@@ -209,16 +207,15 @@ class RankSVM(Ranker, KernelLearner):
 
     Notes
     -----
-    The dual problem is solved by coordinate descent, one group at a time. Groups whose duality gap is
-    small are skipped. If the whole matrix does not fit, a pass takes the groups with the largest gaps
-    whose candidates fit a block of the matrix, and one product, from merged rows where the kernel
-    allows it, updates the scores of all other candidates (see `KernelSVC`).
+    The solver is that of `KernelSVC`, with pairs of candidates as examples and without an intercept.
+    Pairs that violate the optimality conditions enter a resident block of inner products, list by
+    list. One product, from merged rows where the kernel allows it, then updates the scores of all
+    candidates.
 
     References
     ----------
     Collins & Duffy, "Convolution kernels for natural language", NIPS 2001, section 3.
     Joachims, "Optimizing search engines using clickthrough data", KDD 2002.
-    Hsieh et al., "A dual coordinate descent method for large-scale linear SVM", ICML 2008.
 
     Examples
     --------
@@ -274,21 +271,19 @@ class RankSVM(Ranker, KernelLearner):
         kernel, data = self._kernel_and_data(X)
         n = len(data)
         goodness, groups = checked_numbers(y, n, NO_QUALITY), checked_groups(qid, n, of=type(self).__name__)
-        contests = [_paired(rows, goodness[rows], self.pairs == "all") for rows in groups]
-        contests = [pairs for pairs in contests if len(pairs[1])]
-        if not contests:
+        pairs = [_pairs(rows, goodness[rows], self.pairs == "all") for rows in groups]
+        better, worse = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
+        if not len(better):
             raise nothing_to_learn(len(groups))
-        used = np.sort(np.concatenate([rows for rows, _, _ in contests]))
-        contests = [(np.searchsorted(used, rows), better, worse) for rows, better, worse in contests]
+        lists = np.repeat(np.arange(len(groups)), [len(first) for first, _ in pairs])
+        used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
         resources = self._resources._replace(memory_limit=parse_memory(self.memory))
-        if kernel is None or 32 * len(used) ** 2 <= resources.memory:
-            values = _Values.given(self._matrix(kernel, data, None if len(used) == n else used))
+        if kernel is None:
+            candidates: ImplicitMatrix = _GivenMatrix(self._matrix(None, data, None if len(used) == n else used))
         else:
-            values = _Values.computed(kernel, data if len(used) == n else data[used], resources)
-        with progress_bar(self._resources.progress, "passes", self.max_iter) as advance:
-            solution = _solved_pairs(values, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
-        del values
-        coefficients, self.objective_, self.gap_, self.n_iter_ = solution
+            candidates = ExampleMatrix(kernel, data if len(used) == n else data[used], resources)
+        differences = _DifferenceMatrix(candidates, *np.split(places, 2), lists, resources.memory // 8)
+        coefficients = self._solved(differences, resources)
         if self.gap_ > self.tol * self.objective_:
             warnings.warn(
                 f"RankSVM has not converged after {plural(self.n_iter_, 'iteration')}: the duality gap is "
@@ -300,8 +295,43 @@ class RankSVM(Ranker, KernelLearner):
         nonzero = np.flatnonzero(coefficients)
         self._keep(kernel, data, used[nonzero], coefficients[None, nonzero])
         self._remember(kernel, data, goodness, group_numbers(groups, n))
-        self.n_pairs_ = sum(len(better) for _, better, _ in contests)
+        self.n_pairs_ = len(better)
         return self
+
+    def _solved(self, differences: _DifferenceMatrix, resources: Resources) -> Vector:
+        r"""Solve the dual problem :math:`\max_\beta \sum \beta - \tfrac12 \beta^T D K D^T \beta`, beta in [0, C].
+
+        Returns the coefficients of candidates. The solver bounds the violation of the optimality conditions, from which the
+        duality gap follows: a sum over pairs of (C - beta)(1 - margin) if the margin is below 1, and beta (margin - 1) if it
+        is above. The violation is lowered until the gap is small enough.
+        """
+        C, n = float(self.C), len(differences)
+        solver = ActiveSetSolver(differences, resources.memory // 4)
+        problem = BoxProblem(np.ones(n), np.zeros(n), np.full(n, C), fixed_sum=False)
+        left, taken, violation = int(self.max_iter) * n, 0, float(self.tol)
+        beta: Vector | None = None
+        with progress_bar(resources.progress, "digits of the solution", 100) as advance:
+            shown = 0
+
+            def step(gap: float) -> None:
+                nonlocal shown
+                reached = int(100 * min(1.0, np.log(max(gap, self.tol)) / np.log(self.tol))) if self.tol < 1 else 0
+                advance(max(0, reached - shown))
+                shown = max(shown, reached)
+
+            while True:
+                solution = solver.solve(problem, violation, left - taken, start=beta, step=step)
+                beta, taken = solution.b, taken + solution.steps
+                coefficients = differences.coefficients(np.arange(n), beta)
+                over = differences.differences(coefficients) - 1
+                self.gap_ = float(np.where(over < 0, (beta - C) * over, beta * over).sum())
+                self.objective_ = float(beta @ (over + 1)) / 2 + C * float(np.maximum(-over, 0).sum())
+                stuck = solution.gap >= violation  # by rounding errors, or by the number of steps
+                if self.gap_ <= self.tol * self.objective_ or stuck:
+                    break
+                violation /= 4
+        self.n_iter_ = -(-taken // n)
+        return coefficients
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -319,116 +349,80 @@ class RankSVM(Ranker, KernelLearner):
             raise ValueError("the objective or the gap is not a finite number")
 
 
-# The rows of a group, and the positions of the better and the worse candidate of each pair
-_Pairs = tuple[Rows, NDArray[np.intp], NDArray[np.intp]]
-
-
-def _paired(rows: Rows, goodness: Vector, every: bool) -> _Pairs:
-    """Return the pairs of a group: those with its best candidates, or all pairs that are not equally good."""
+def _pairs(rows: Rows, goodness: Vector, every: bool) -> tuple[Rows, Rows]:
+    """Return the better and the worse rows of the pairs of a group: with its best candidates, or all that differ."""
     above = goodness[:, None] > goodness[None, :]
     if not every:
         above &= (goodness == goodness.max())[:, None]
     better, worse = np.nonzero(above)
-    used = np.unique(np.concatenate([better, worse]))
-    return rows[used], np.searchsorted(used, better), np.searchsorted(used, worse)
+    return rows[better], rows[worse]
 
 
-class _Values(NamedTuple):
-    """Access to a kernel matrix: its size, a block of it, and weighted sums of its rows."""
+class _GivenMatrix(ImplicitMatrix):
+    """A precomputed kernel matrix."""
 
-    size: int
-    block: Callable[[Rows], Matrix]
-    combined: Callable[[Rows, Vector], Vector]
-    capacity: int
-    """The largest number of rows of a block."""
+    def __init__(self, K: Matrix) -> None:
+        self.K, self.diagonal, self.lists = K, K.diagonal(), np.arange(len(K))
 
-    @staticmethod
-    def given(K: Matrix) -> _Values:
-        return _Values(len(K), lambda rows: K[np.ix_(rows, rows)], lambda rows, weights: weights @ K[rows], len(K))
+    def fill(self, rows: Rows, columns: Rows, out: NDArray[Any]) -> None:
+        out[...] = self.K[np.ix_(rows, columns)]
 
-    @staticmethod
-    def computed(kernel: Kernel, data: Any, resources: Resources) -> _Values:
-        """Return the matrix of examples without storing it. Half of the memory is for a block and the values of its rows."""
-        parts = resources._replace(memory_limit=resources.memory // 4)
-        products, values = Products(kernel, data, None, parts), parts._replace(progress=False)
-        return _Values(
-            len(data),
-            lambda rows: host_matrix(kernel, data[rows], None, values._replace(memory_limit=resources.memory)),
-            lambda rows, weights: products.combined(rows, weights[None])[0],
-            max(2, math.isqrt(resources.memory // 4 // 8)),
-        )
+    def combined(self, rows: Rows, weights: Vector) -> Vector:
+        return np.asarray(weights @ self.K[rows])
 
 
-def _solved_pairs(
-    values: _Values, contests: list[_Pairs], C: float, tol: float, max_iter: int, advance: Any
-) -> tuple[Vector, float, float, int]:
-    r"""Solve the dual problem :math:`\max_\beta \sum \beta - \tfrac12 \beta^T D K D^T \beta`, beta in [0, C].
+class _DifferenceMatrix(ImplicitMatrix):
+    r"""Inner products of differences, :math:`D K D^T`: each row of D is the better minus the worse candidate of a pair.
 
-    Returns the coefficients of examples, the objective, the duality gap, and the number of passes.
-
-    The rows of D are the differences of pairs. The duality gap is a sum over pairs: (C - beta)(1 -
-    margin) if the margin is below 1, and beta (margin - 1) if it is above. No term is negative, so
-    groups whose terms are small can be skipped. A pass takes the groups with the largest terms whose
-    candidates fit a block of the matrix; the scores of all other candidates follow by one product.
+    Parameters
+    ----------
+    candidates : ImplicitMatrix
+        The matrix K.
+    better, worse : ndarray of int
+        The two candidates of each pair.
+    lists : ndarray of int
+        The group of each pair.
+    memory : int
+        Bytes for values of K while a block is filled.
     """
-    # The rows of the better and of the worse candidate of all pairs, and the first pair of each group
-    better = np.concatenate([rows[first] for rows, first, _ in contests])
-    worse = np.concatenate([rows[second] for rows, _, second in contests])
-    starts = np.cumsum([0, *(len(first) for _, first, _ in contests)])[:-1]
-    sizes = np.array([len(rows) for rows, _, _ in contests])
-    beta, scores = np.zeros(len(better)), np.zeros(values.size)
-    parts = np.split(beta, starts[1:])  # views
-    random = np.random.default_rng(0)  # The optimum does not depend on the order of groups.
-    passes, whole = 0, sizes.sum() <= values.capacity
-    while True:
-        coefficients = signed_sums(better, worse, beta, values.size)
-        short = 1 - (scores[better] - scores[worse])
-        gaps = np.where(short > 0, (C - beta) * short, -beta * short)
-        gap = float(gaps.sum())
-        objective = 0.5 * float(coefficients @ scores) + C * float(np.maximum(short, 0).sum())
-        if gap <= tol * objective or passes == max_iter:
-            return coefficients, objective, gap, passes
-        # All skipped groups together may contribute a tenth of the allowed gap.
-        by_group = np.add.reduceat(gaps, starts)
-        chosen = np.flatnonzero(by_group > 0.1 * tol * objective / len(contests))
-        if not whole:
-            chosen = chosen[np.argsort(-by_group[chosen], kind="stable")]
-            chosen = chosen[: max(1, int(np.searchsorted(np.cumsum(sizes[chosen]), values.capacity, "right")))]
-        rows = np.sort(np.concatenate([contests[number][0] for number in chosen]))
-        K, here, before = values.block(rows), scores[rows], beta.copy()
-        for _ in range(1 if whole else _SWEEPS):
-            for number in random.permutation(chosen):
-                mine, first, second = contests[number]
-                _improve(K, (np.searchsorted(rows, mine), first, second), parts[number], C, here)
-        del K
-        change = signed_sums(better, worse, beta - before, values.size)
-        changed = np.flatnonzero(change)
-        scores += values.combined(changed, change[changed])
-        passes += 1
-        advance(1)
 
+    def __init__(self, candidates: ImplicitMatrix, better: Rows, worse: Rows, lists: Rows, memory: int) -> None:
+        self.candidates, self.better, self.worse, self.lists, self.memory = candidates, better, worse, lists, memory
+        self.diagonal = np.zeros(len(better))
 
-def _improve(K: Matrix, pairs: _Pairs, beta: Vector, C: float, scores: Vector) -> None:
-    """Improve the pairs of one group by coordinate descent; `beta` and `scores` change in place."""
-    rows, better, worse = pairs
-    mine = K[rows]
-    own = mine[:, rows]
-    here, change = scores[rows], np.zeros(len(rows))
-    curvature = own[better, better] - 2 * own[better, worse] + own[worse, worse]
-    rounding = 1e-14 * np.abs(np.diag(own)).max()
-    for _ in range(10):  # passes over the pairs of the group
-        moved = False
-        for k, (a, b) in enumerate(zip(better.tolist(), worse.tolist(), strict=True)):
-            slope = here[a] - here[b] - 1
-            target = beta[k] - slope / curvature[k] if curvature[k] > rounding else (C if slope < 0 else 0.0)
-            step = min(max(target, 0.0), C) - beta[k]
-            if step == 0:
-                continue
-            moved = moved or abs(step) > 1e-3 * C
-            beta[k] += step
-            change[a] += step
-            change[b] -= step
-            here += step * (own[a] - own[b])
-        if not moved:
-            break
-    scores += change @ mine
+    def fill(self, rows: Rows, columns: Rows, out: NDArray[Any]) -> None:
+        sides = self.better[columns], self.worse[columns]
+        met, places = np.unique(np.concatenate(sides), return_inverse=True)
+        better, worse = np.split(places, 2)
+        at = np.empty(len(self), np.int64)
+        at[columns] = np.arange(len(columns))
+        _, firsts = np.unique(np.stack([self.better[rows], self.worse[rows]], axis=1), return_index=True)
+        candidates = np.cumsum(np.bincount(firsts // 2, minlength=len(rows)))  # of the pairs so far
+        most, begin = max(2, self.memory // (8 * len(met))), 0
+        while begin < len(rows):
+            known = candidates[begin - 1] if begin else 0
+            end = max(begin + 1, int(np.searchsorted(candidates, known + most, "right")))
+            some = rows[begin:end]
+            own, where = np.unique(np.concatenate([self.better[some], self.worse[some]]), return_inverse=True)
+            K = np.empty((len(own), len(met)))
+            self.candidates.fill(own, met, K)
+            first, second = np.split(where, 2)
+            for row, pair in enumerate(some):
+                difference = K[first[row]] - K[second[row]]
+                values = difference[better] - difference[worse]
+                out[begin + row] = values
+                self.diagonal[pair] = values[at[pair]]
+            begin = end
+
+    def combined(self, rows: Rows, weights: Vector) -> Vector:
+        return self.differences(self.coefficients(rows, weights))
+
+    def coefficients(self, rows: Rows, weights: Vector) -> Vector:
+        """Return the coefficients of candidates from those of some pairs."""
+        return signed_sums(self.better[rows], self.worse[rows], weights, len(self.candidates))
+
+    def differences(self, coefficients: Vector) -> Vector:
+        """Return the differences of the scores of all pairs."""
+        used = np.flatnonzero(coefficients)
+        scores = self.candidates.combined(used, coefficients[used])
+        return np.asarray(scores[self.better] - scores[self.worse])

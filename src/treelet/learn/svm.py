@@ -23,7 +23,7 @@ from treelet.errors import (
 )
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.active_set import ActiveSetSolver, BoxProblem, BoxSolution
+from treelet.learn.active_set import ActiveSetSolver, BoxProblem, BoxSolution, ExampleMatrix
 from treelet.learn.base import (
     USE_A_CLASSIFIER,
     KernelLearner,
@@ -168,7 +168,8 @@ class _KernelMachine(KernelLearner):
         self._warn_if_nothing_to_learn(kernel.self_values(data))
         _warn_if_dissimilar(kernel, data, Resources(resources.threads))
         at_once = min(resources.threads, len(machines), 2)
-        solver = ActiveSetSolver(kernel, data, resources, at_once)
+        matrix = ExampleMatrix(kernel, data, resources._replace(threads=max(1, resources.threads // at_once)))
+        solver = ActiveSetSolver(matrix, resources.memory // 4)
         solutions: dict[int, BoxSolution] = {}
         with progress_bar(resources.progress, "digits of the solution", _DIGITS * len(machines)) as advance:
 
