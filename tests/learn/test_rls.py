@@ -713,7 +713,7 @@ def test_conjugate_gradients_never_hold_the_matrix(monkeypatch: pytest.MonkeyPat
         return plain(shape, *args, **options)
 
     monkeypatch.setattr(np, "empty", empty)
-    RLS(solver="cg", memory="200kB").fit(tl.datasets.flights(150), np.arange(150.0))
+    RLS(solver="cg", memory="100kB").fit(tl.datasets.flights(150), np.arange(150.0))
     assert 0 < max(made) < 150 * 150 / 4
 
 
@@ -746,7 +746,7 @@ def test_what_conjugate_gradients_do_not_give() -> None:
 def test_conjugate_gradients_say_when_they_have_not_converged() -> None:
     bank, y = tl.datasets.flights(60), np.random.default_rng(0).normal(size=60)
     with pytest.warns(ConvergenceWarning, match="not converged after 1 iteration"):
-        model = RLS(tl.SubsetTree(), 1e-6, solver="cg", max_iter=1, memory="100kB").fit(bank, y)
+        model = RLS(tl.SubsetTree(), 1e-6, solver="cg", max_iter=1, memory="50kB").fit(bank, y)
     assert model.n_iter_ == 1
     K = psd(20, 20) - 3 * np.eye(20)
     with warnings.catch_warnings():
