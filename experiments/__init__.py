@@ -165,6 +165,12 @@ EXPERIMENTS = {
         ),
         16,
     ),
+    "roles-at-scale": Experiment(
+        "roles_at_scale",
+        "identification and roles of all candidate arguments, from 1,000 to 143,000 trees (Moschitti 2006)",
+        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
+        15,
+    ),
     "collins-duffy-values": Experiment(
         "kernel_values",
         "values of the tree kernel of a tree with itself and with others (Collins & Duffy 2001)",

@@ -87,7 +87,7 @@ class ImplicitMatrix(ABC):
 
 
 class ExampleMatrix(ImplicitMatrix):
-    """The kernel matrix of examples. A quarter of the memory is for products, and an eighth for blocks.
+    """The kernel matrix of examples. Three eighths of the memory are for products, and an eighth for blocks.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class ExampleMatrix(ImplicitMatrix):
         self.kernel, self.data, self.lists = kernel, data, np.arange(len(data))
         kernel.prepare(data, None, resources.threads)  # parts of the examples then have their self-values
         self.diagonal = kernel.self_values(data)
-        self._products = Products(kernel, data, None, resources._replace(memory_limit=memory // 4))
+        self._products = Products(kernel, data, None, resources._replace(memory_limit=3 * memory // 8))
         self._executor = executor_for(resources._replace(memory_limit=memory // 8, progress=False))
 
     def fill(self, rows: Rows, columns: Rows, out: NDArray[Any]) -> None:

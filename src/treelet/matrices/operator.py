@@ -362,10 +362,11 @@ class _Pieces:
         """Whether the indexes of all pieces stay in memory between products."""
         share = needs.index // max(1, len(self.spans))
         left = resources.memory - (needs.index if self.keeps else share)
-        self.stored = max(1 << 22, min(_STORED, left // 2))
-        self.threads = max(
-            1, min(resources.threads, left // (self.stored + needs.thread + (0 if self.keeps else share)))
-        )
+        # The estimate of a thread is for a block of rows, and a merged row is one. There is enough for two threads,
+        # whatever their number, because results depend on how rows are divided.
+        self._row = needs.thread // 16 + (0 if self.keeps else share)
+        self.stored = max(1 << 22, min(_STORED, left // 2 - self._row))
+        self._threads, self._left = resources.threads, left
         self._most = np.full(len(self.spans), np.inf)
         """Per piece: the number of parts of merged rows that fit the memory."""
         self._natives: list[Any] = [None] * len(self.spans)
@@ -384,7 +385,8 @@ class _Pieces:
                         raise
                     self._most[piece] = min(self._most[piece], entries) // 2
 
-        run(work, range(len(self.spans)), self.threads, lambda done: None)
+        each = self.stored + self._row * min(outputs, 16)
+        run(work, range(len(self.spans)), max(1, min(self._threads, self._left // each)), lambda done: None)
         return out
 
     def _fill(self, piece: int, store: Any, rows: Iterator[Any], out: Matrix) -> None:
@@ -408,7 +410,7 @@ class _Pieces:
         if self.device is not None:
             native = self.kernel.on_device(self.device, store, weights, self.rows_store)
         else:
-            native = self.kernel.native(store, weights, False, self.rows_store, self.threads)
+            native = self.kernel.native(store, weights, False, self.rows_store, self._threads)
         if self.keeps:
             self._natives[piece] = native
         return native
