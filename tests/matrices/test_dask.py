@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import signal
@@ -26,6 +27,7 @@ from treelet.matrices import cluster as dask_executor
 from treelet.matrices import cluster as dask_module
 from treelet.matrices.cluster import DaskExecutor, Shipment
 from treelet.matrices.executors import ThreadExecutor
+from treelet.matrices.operator import Products
 from treelet.matrices.tiles import Block, Job
 from treelet.resources import Resources
 
@@ -53,7 +55,10 @@ def bank() -> tl.Treebank:
 
 def kept() -> int:
     """Return the number of shipments whose content a worker still holds."""
-    return sum(one._content is not None or bool(one._evaluators) for one in list(dask_module._here.values()))
+    return sum(
+        one._content is not None or bool(one._evaluators) or one._pieces is not None
+        for one in list(dask_module._here.values())
+    )
 
 
 def settled(client: Client) -> None:
@@ -251,6 +256,41 @@ def test_an_estimator_in_the_context_of_a_cluster(name: str, client: Client, ban
         np.testing.assert_allclose(getattr(found, attribute, 0), getattr(plain, attribute, 0), tolerance)
     for one, other in zip(values, wanted, strict=True):
         np.testing.assert_allclose(one, other, tolerance, tolerance)
+
+
+MERGED = [SST, tl.PartialTree() + 0.5 * tl.Subtree().normalized()]
+
+
+@pytest.mark.parametrize("kernel", MERGED, ids=repr)
+def test_products_from_merged_rows(kernel: Any, client: Client, bank: tl.Treebank, monkeypatch: Any) -> None:
+    """The workers sum merged rows at their pieces of the columns, and keep the examples for the next product."""
+    merged = importlib.import_module("treelet.matrices.operator")
+    monkeypatch.setattr(merged, "_HALVES", 10)  # two pieces
+    local, remote = (Products(kernel, bank, None, Resources.of(1, client=client)) for client in (None, client))
+    monkeypatch.setattr(merged.ColumnPieces, "_native", local_only(merged.ColumnPieces._native))
+    sent = []
+    scatter = Client.scatter
+    monkeypatch.setattr(Client, "scatter", lambda *args, **named: sent.append(1) or scatter(*args, **named))
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        rows, weights = rng.permutation(len(bank))[:40], rng.normal(size=(2, 40))
+        np.testing.assert_array_equal(remote.combined(rows, weights), local.combined(rows, weights))
+    assert len(sent) == len(remote._merged[False]._terms)
+    other = [Products(kernel, bank[:30], bank[20:], Resources.of(1, client=client)) for client in (None, client)]
+    vector = rng.normal(size=50)
+    np.testing.assert_array_equal(other[1].times(vector), other[0].times(vector))
+    del remote, other
+    settled(client)
+
+
+def local_only(native: Any) -> Any:
+    """Return a function that finds the index of columns, but not for products of this process that workers must compute."""
+
+    def checked(pieces: Any, columns: Any) -> Any:
+        assert pieces._remote is None
+        return native(pieces, columns)
+
+    return checked
 
 
 # --- not computed yet -----------------------------------------------------------------------------------------------

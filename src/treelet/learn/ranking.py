@@ -282,7 +282,8 @@ class RankSVM(Ranker, KernelLearner):
             candidates: ImplicitMatrix = _GivenMatrix(self._matrix(None, data, None if len(used) == n else used))
         else:
             candidates = ExampleMatrix(kernel, data if len(used) == n else data[used], resources)
-        differences = _DifferenceMatrix(candidates, *np.split(places, 2), lists, resources.memory // 8)
+        first, second = np.split(places, 2)
+        differences = _DifferenceMatrix(candidates, first, second, lists, resources.memory // 8)
         coefficients = self._solved(differences, resources)
         if self.gap_ > self.tol * self.objective_:
             warnings.warn(

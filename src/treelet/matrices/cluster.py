@@ -8,12 +8,12 @@ import time
 import uuid
 from asyncio import CancelledError as AsyncCancelled
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pickle import PicklingError
-from typing import Any
+from typing import Any, cast
 from weakref import WeakValueDictionary
 
 import cloudpickle
@@ -27,7 +27,9 @@ from treelet.checks import plural
 from treelet.errors import ClusterError, InputTypeError, TreeletError
 from treelet.formats.base import Columns
 from treelet.kernels.pairwise import Evaluator, Needs, Pairwise
-from treelet.matrices.executors import Executor, TileSearch
+from treelet.kernels.store import StoreKernel
+from treelet.matrices.executors import Executor, TileSearch, executor_for
+from treelet.matrices.operator import ColumnPieces
 from treelet.matrices.tiles import Block, Job, Plan, Sink, Span, Tile, Values, bind, fill_tile, plan_matrix
 from treelet.resources import Resources
 from treelet.structures.bank import Bank
@@ -59,8 +61,7 @@ class Shipment:
     held : bool
         Whether a receiving process keeps a reference to the shipment. Without a reference, Dask may
         delete copies that no task uses, and send them again. The process drops the reference when
-        `_release` is called, another shipment is held, or the shipment was not used for `_IDLE`
-        seconds (the client may have died).
+        `_release` is called, or the shipment was not used for `_IDLE` seconds (the client may have died).
     """
 
     def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, room: int, held: bool = False) -> None:
@@ -71,6 +72,7 @@ class Shipment:
         self.used = time.monotonic()
         self._stop, self._stopped = _core.Stop(), False
         self._lock, self._evaluators = threading.Lock(), dict[Span, tuple[Evaluator, int]]()
+        self._pieces: ColumnPieces | None = None
 
     def packed(self) -> Buffer:
         """Return the pickled content."""
@@ -110,6 +112,17 @@ class Shipment:
             fill_tile(kernel, self.evaluator(columns), tile, out)
         return out
 
+    def sums(self, columns: Span, rows: list[Any], outputs: int, stored: int) -> Values | None:
+        """Return the sums of merged rows at some columns, as `ColumnPieces` does."""
+        self.used = time.monotonic()
+        with self._lock:
+            if self._pieces is None:
+                kernel, X, Y, room = self._unpacked()
+                local = executor_for(Resources.of(1, room))
+                self._pieces = ColumnPieces(cast(StoreKernel, kernel), X if Y is None else Y, X, local)
+            pieces = self._pieces
+        return pieces.sums_at(columns, (_core.NodeWeights.of(*arrays) for arrays in rows), outputs, stored)
+
     def _unpacked(self) -> Content:
         if self._stopped:
             raise RuntimeError("stopped")
@@ -134,24 +147,23 @@ class Shipment:
         """Stop running computations and free the examples, even if tracebacks still refer to this object."""
         self._stopped = True
         self._stop.set()
-        self._content, self._evaluators = None, {}
+        self._content, self._evaluators, self._pieces = None, {}, None
 
 
 _lock = threading.Lock()
 _here: WeakValueDictionary[str, Shipment] = WeakValueDictionary()
-_latest: Shipment | None = None  # the shipment that this process holds
+_holds: dict[str, Shipment] = {}  # the shipments that this process holds
 
 
 def _arrived(token: str, held: bool, packed: Buffer) -> Shipment:
     """Return the shipment with a token, which exists once per process."""
-    global _latest  # noqa: PLW0603
     with _lock:
         shipment = _here.get(token)
         if shipment is None:
             shipment = _here[token] = Shipment.__new__(Shipment)
             shipment._set(token, held, packed=packed)
-        if held and shipment is not _latest:
-            _latest = shipment
+        if held and token not in _holds:
+            _holds[token] = shipment
             _watch(shipment, _IDLE)
         return shipment
 
@@ -164,26 +176,24 @@ def _watch(shipment: Shipment, seconds: float) -> None:
 
 def _release_if_idle(token: str) -> None:
     """Drop the reference to an unused shipment. Tasks that still use the shipment have their own."""
-    global _latest  # noqa: PLW0603
     with _lock:
-        if _latest is None or _latest.token != token:
+        shipment = _holds.get(token)
+        if shipment is None:
             return
-        left = _IDLE - (time.monotonic() - _latest.used)
+        left = _IDLE - (time.monotonic() - shipment.used)
         if left > 0:
-            _watch(_latest, left)
+            _watch(shipment, left)
         else:
-            _latest = None
+            del _holds[token]
 
 
 def _release(token: str) -> None:
     """Stop the computations of this process for a token, and free the shipment if it has arrived."""
-    global _latest  # noqa: PLW0603
     with _lock:
         shipment = _here.get(token)
         if shipment is not None:
             shipment.stop()
-        if shipment is _latest:
-            _latest = None
+        _holds.pop(token, None)
 
 
 class _Exactly(cloudpickle.Pickler):  # type: ignore[misc]
@@ -307,62 +317,101 @@ class DaskExecutor(Executor):
         self, job: Job, blocks: Iterable[Block], choose: Choose | None = None
     ) -> Generator[tuple[Tile, Any], None, None]:
         """Yield each tile with its values, or with the result of `choose` on the worker."""
-        shipment = Shipment(job.kernel, job.X, job.Y, self.resources.memory // 2, held=True)
+        examples = _SentExamples(self, Shipment(job.kernel, job.X, job.Y, self.resources.memory // 2, held=True))
+        try:
+            for block in blocks:  # one after the other, because the index of a block may take all memory
+                work = partial(_computed, columns=block.columns, dtype=job.dtype.str, choose=choose)
+                yield from examples.results(work, block.tiles)
+        finally:
+            examples.close()
+
+    @property
+    def pieces(self) -> int:
+        return max(2, int(self.threads))
+
+    def remote_sums(self, job: Job) -> Callable[[Sequence[Any]], Iterator[tuple[Any, Any]]]:
+        examples = _SentExamples(self, Shipment(job.kernel, job.X, job.Y, self.resources.memory, held=True))
+        return lambda pieces: examples.results(_summed, pieces, same_places=True)
+
+
+class _SentExamples:
+    """A shipment on its way to the workers, for one or several computations. Dask frees it with the last reference."""
+
+    def __init__(self, executor: DaskExecutor, shipment: Shipment) -> None:
+        self._executor, self._client, self._shipment = executor, executor.client, shipment
+        self._held: distributed.Future | None = None  # the examples, of which every worker has a copy
+        self._losses = 0
         try:
             shipment.packed()
         except (PicklingError, TypeError, AttributeError) as error:
             raise InputTypeError(f"The kernel and the examples must be picklable for Dask workers: {error}.") from error
-        requested: dict[distributed.Future, tuple[Tile, distributed.Future]] = {}  # the tile, and the examples it uses
-        held: distributed.Future | None = None  # the examples, of which every worker has a copy
-        losses = 0
+
+    def close(self) -> None:
+        """Stop computations, and free the examples at once."""
+        with suppress(Exception):
+            self._client.run(_release, self._shipment.token)
+        if self._held is not None:
+            self._held.release()  # the traceback of an error may also hold a reference
+
+    def results(
+        self, work: Callable[[Shipment, Any], Any], items: Sequence[Any], same_places: bool = False
+    ) -> Generator[tuple[Any, Any], None, None]:
+        """Yield each item with the result of `work(shipment, item)` on a worker, in any order.
+
+        With `same_places`, the n-th item goes to the same worker in every call, as long as the workers stay.
+        """
+        client, executor = self._client, self._executor
+        requested: dict[distributed.Future, tuple[int, Any]] = {}  # the item, and the examples it uses
         try:
             with _cluster_errors():
-                for block in blocks:  # one after the other, because the index of a block may take all memory
-                    work = partial(_computed, columns=block.columns, dtype=job.dtype.str, choose=choose)
-                    waiting = deque(block.tiles)
-                    done = distributed.as_completed(loop=self.client.loop, raise_errors=False)
-                    while waiting or requested:
-                        if held is None:
-                            held = self.client.scatter(shipment, broadcast=True, hash=False, timeout=_PATIENCE)
-                        if time.monotonic() - self.counted > _RECOUNT:
-                            self.count()
-                        while waiting and len(requested) < _AHEAD * self.threads:
-                            tile, key = waiting.popleft(), f"kernel-values-{uuid.uuid4().hex}"
-                            future = self.client.submit(work, held, tile, key=key, pure=False)
-                            requested[future] = tile, held
-                            done.add(future)
-                        batch = done.next_batch(block=True)
-                        for future in batch:
-                            if future.status == "error":
-                                raise future.exception()
-                        finished, results = [future for future in batch if future.status == "finished"], []
-                        with suppress(*_LOST):
-                            results = self.client.gather(finished, direct=self.is_local or None)
-                        for future, result in zip(finished, results, strict=False):
-                            tile, _ = requested.pop(future)
-                            future.release()
-                            yield tile, result
-                        for future in batch:
-                            if future not in requested:
-                                continue
-                            tile, used = requested.pop(future)  # lost together with all workers that held the examples
-                            future.release()
-                            waiting.appendleft(tile)
-                            if used is held:
-                                losses += 1
-                                if losses > _MAX_LOSSES:
-                                    lost = plural(losses, "time")
-                                    raise ClusterError(f"All Dask workers with the examples were lost {lost}. {_WHY}")
-                                held.release()
-                                held = None
-        finally:  # release the examples, and cancel requested tiles, which remain after an error or an interrupt
-            with suppress(Exception):
-                if requested:
-                    self.client.cancel(list(requested), force=True)
-            with suppress(Exception):
-                self.client.run(_release, shipment.token)
-            for future in (*requested, *([] if held is None else [held])):
-                future.release()  # the traceback of an error may also hold a reference
+                waiting = deque(range(len(items)))
+                done = distributed.as_completed(loop=client.loop, raise_errors=False)
+                addresses = sorted(client.nthreads()) if same_places else []
+                while waiting or requested:
+                    if self._held is None:
+                        self._held = client.scatter(self._shipment, broadcast=True, hash=False, timeout=_PATIENCE)
+                    held = self._held
+                    if time.monotonic() - executor.counted > _RECOUNT:
+                        executor.count()
+                    while waiting and len(requested) < _AHEAD * executor.threads:
+                        number, key = waiting.popleft(), f"kernel-values-{uuid.uuid4().hex}"
+                        options: dict[str, Any] = {}
+                        if addresses:
+                            options = {"workers": [addresses[number % len(addresses)]], "allow_other_workers": True}
+                        future = client.submit(work, held, items[number], key=key, pure=False, **options)
+                        requested[future] = number, held
+                        done.add(future)
+                    batch = done.next_batch(block=True)
+                    for future in batch:
+                        if future.status == "error":
+                            raise future.exception()
+                    finished, results = [future for future in batch if future.status == "finished"], []
+                    with suppress(*_LOST):
+                        results = client.gather(finished, direct=executor.is_local or None)
+                    for future, result in zip(finished, results, strict=False):
+                        number, _ = requested.pop(future)
+                        future.release()
+                        yield items[number], result
+                    for future in batch:
+                        if future not in requested:
+                            continue
+                        number, used = requested.pop(future)  # lost together with all workers that held the examples
+                        future.release()
+                        waiting.appendleft(number)
+                        if self._held is not None and used is self._held:
+                            self._losses += 1
+                            if self._losses > _MAX_LOSSES:
+                                lost = plural(self._losses, "time")
+                                raise ClusterError(f"All Dask workers with the examples were lost {lost}. {_WHY}")
+                            self._held.release()
+                            self._held = None
+        finally:  # cancel what remains after an error or an interrupt
+            if requested:
+                with suppress(Exception):
+                    client.cancel(list(requested), force=True)
+                self.close()
+            for future in requested:
+                future.release()
 
 
 @contextmanager
@@ -401,3 +450,8 @@ def _computed(shipment: Shipment, tile: Tile, *, columns: Span, dtype: str, choo
     with shipment.stoppable():
         out = shipment.values(tile, columns, dtype)
     return out if choose is None else choose(tile, out)
+
+
+def _summed(shipment: Shipment, piece: tuple[Any, ...]) -> Any:
+    with shipment.stoppable():
+        return shipment.sums(*piece[1:])

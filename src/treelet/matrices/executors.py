@@ -7,7 +7,7 @@ import mmap
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock
@@ -345,6 +345,18 @@ class Executor(ABC):
     def each_tile(self, job: Job, plan: Plan, take: Callable[[Tile, Values], object]) -> None:
         """Pass every tile of a plan to a function, which several threads may call at once."""
         self.compute_all(job, plan, _FunctionSink(take))
+
+    @property
+    def pieces(self) -> int:
+        """Number of pieces of columns at least, for products from merged rows."""
+        return 2
+
+    def remote_sums(self, job: Job) -> Callable[[Sequence[Any]], Iterator[tuple[Any, Any]]] | None:
+        """Return a function from pieces of products from merged rows to their sums, or None if this process computes them.
+
+        The examples are sent once. See `ColumnPieces` in `matrices/operator.py`.
+        """
+        return None
 
     def keeps_matrix(self, job: Job) -> bool:
         """Return whether `multiply` keeps the whole matrix between products."""

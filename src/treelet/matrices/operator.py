@@ -11,7 +11,7 @@ part in each example. A weighted sum of rows is therefore one row of weighted pa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -326,9 +326,9 @@ class _StoreTermRows(_TermRows):
 
     def _bind(self, rows: Bank[Any], columns: Bank[Any]) -> None:
         columns, rows = columns.joined(rows)
-        self.store, self.weights, _ = StoreRows.of(rows)
+        _, self.weights, _ = StoreRows.of(rows)
         self.entries = np.diff(self.weights.start)
-        self.pieces = _Pieces(cast(StoreKernel, self.kernel), columns, self.store, self.executor)
+        self.pieces = ColumnPieces(cast(StoreKernel, self.kernel), columns, rows, self.executor)
 
     def _sums(self, chosen: Rows, weights: Matrix) -> Matrix:
         ends = np.cumsum(self.entries[chosen])
@@ -346,17 +346,29 @@ class _StoreTermRows(_TermRows):
                 yield self.weights.merged(chosen[begin:end], np.ascontiguousarray(weights[:, begin:end]))
                 begin = end
 
-        return self.pieces.sums(self.store, parts, float(ends[-1]), len(weights))
+        return self.pieces.sums(parts, float(ends[-1]), len(weights))
 
 
-class _Pieces:
-    """A kernel over a store, bound to columns in pieces. The size of a piece does not depend on the threads."""
+class ColumnPieces:
+    """A kernel over a store, bound to columns in pieces. The size of a piece does not depend on the threads.
 
-    def __init__(self, kernel: StoreKernel, columns: Bank[Any], rows_store: Any, executor: Executor) -> None:
-        self.kernel, self.columns, self.rows_store, self.device = kernel, columns, rows_store, executor.device
+    Parameters
+    ----------
+    kernel : StoreKernel
+        The kernel.
+    columns, rows : Bank
+        Examples of one store, or the store of the rows has grown from that of the columns.
+    executor : Executor
+        Its device or cluster computes the sums; otherwise its threads do.
+    """
+
+    def __init__(self, kernel: StoreKernel, columns: Bank[Any], rows: Bank[Any], executor: Executor) -> None:
+        self.kernel, self.columns, self.device = kernel, columns, executor.device
+        self._store, _, _ = StoreRows.of(rows)
+        self._remote = executor.remote_sums(Job(kernel, rows, None if rows is columns else columns))
         n, resources = len(columns), executor.resources
         needs = kernel.needs(columns, resources.memory // 8)
-        width = n if self.device is not None or n < _HALVES else min(_COLUMNS, -(-n // 2))
+        width = n if self.device is not None or n < _HALVES else min(_COLUMNS, -(-n // executor.pieces))
         self.spans = [Span(begin, min(begin + width, n)) for begin in range(0, n, max(1, width))]
         self.keeps = self.device is not None or needs.index <= resources.memory // 2
         """Whether the indexes of all pieces stay in memory between products."""
@@ -369,48 +381,70 @@ class _Pieces:
         self._threads, self._left = resources.threads, left
         self._most = np.full(len(self.spans), np.inf)
         """Per piece: the number of parts of merged rows that fit the memory."""
-        self._natives: list[Any] = [None] * len(self.spans)
+        self._natives: dict[Span, Any] = {}
 
-    def sums(self, store: Any, parts: Any, entries: float, outputs: int) -> Matrix:
-        """Return the sums of merged rows: outputs x columns."""
+    def sums(self, parts: Callable[[float], Iterator[Any]], entries: float, outputs: int) -> Matrix:
+        """Return the sums of merged rows: outputs x columns.
+
+        `parts` yields merged rows with at most so many parts, which have `entries` parts in total.
+        """
         out = np.empty((outputs, len(self.columns)))
 
-        def work(piece: int) -> None:
-            while True:
-                try:
-                    self._fill(piece, store, parts(self._most[piece]), out[:, self.spans[piece].slice])
-                    return
-                except NotEnoughMemoryError:
-                    if self._most[piece] < 2:  # rows of single examples do not fit
-                        raise
-                    self._most[piece] = min(self._most[piece], entries) // 2
+        def take(number: int, values: Matrix | None) -> None:
+            if values is not None:
+                out[:, self.spans[number].slice] = values
+                return
+            if self._most[number] < 2:
+                raise NotEnoughMemoryError("The values of a single example take more memory than allowed.")
+            self._most[number] = min(self._most[number], entries) // 2
+            again.append(number)
 
-        each = self.stored + self._row * min(outputs, 16)
-        run(work, range(len(self.spans)), max(1, min(self._threads, self._left // each)), lambda done: None)
+        def work(number: int) -> None:
+            take(number, self.sums_at(self.spans[number], parts(self._most[number]), outputs, self.stored))
+
+        waiting = list(range(len(self.spans)))
+        while waiting:
+            again: list[int] = []  # pieces whose rows must be divided further
+            if self._remote is None:
+                each = self.stored + self._row * min(outputs, 16)
+                run(work, waiting, max(1, min(self._threads, self._left // each)), lambda done: None)
+            else:
+                items = []
+                for number in waiting:
+                    rows = [(merged.start, merged.node, merged.weight) for merged in parts(self._most[number])]
+                    items.append((number, self.spans[number], rows, outputs, self.stored))
+                for item, values in self._remote(items):
+                    take(item[0], values)
+            waiting = again
         return out
 
-    def _fill(self, piece: int, store: Any, rows: Iterator[Any], out: Matrix) -> None:
-        native = self._native(piece)
-        out[...] = 0
+    def sums_at(self, columns: Span, rows: Iterable[Any], outputs: int, stored: int) -> Matrix | None:
+        """Return the sums of merged rows at some columns, added up, or None if their nodes store more than so many bytes."""
+        native = self._native(columns)
+        out = np.zeros((outputs, columns.end - columns.begin))
         for merged in rows:
             if self.device is not None:
                 values = self.device.xp.zeros(out.shape)
-                native.rows(native.bind(store, merged), None, 0, len(out), values)
+                native.rows(native.bind(self._store, merged), None, 0, len(out), values)
                 out += self.device.to_host(values)
                 continue
             values = np.empty(out.shape)
-            native.rows(store, merged, None, 0, len(out), values, self.stored)
+            try:
+                native.rows(self._store, merged, None, 0, len(out), values, stored)
+            except NotEnoughMemoryError:
+                return None
             out += values
+        return out
 
-    def _native(self, piece: int) -> Any:
+    def _native(self, columns: Span) -> Any:
         """Return the index of a piece."""
-        if self._natives[piece] is not None:
-            return self._natives[piece]
-        store, weights, _ = StoreRows.of(self.columns[self.spans[piece].slice])
+        if columns in self._natives:
+            return self._natives[columns]
+        store, weights, _ = StoreRows.of(self.columns[columns.slice])
         if self.device is not None:
-            native = self.kernel.on_device(self.device, store, weights, self.rows_store)
+            native = self.kernel.on_device(self.device, store, weights, self._store)
         else:
-            native = self.kernel.native(store, weights, False, self.rows_store, self._threads)
+            native = self.kernel.native(store, weights, False, self._store, self._threads)
         if self.keeps:
-            self._natives[piece] = native
+            self._natives[columns] = native
         return native
