@@ -28,6 +28,7 @@ import treelet as tl
 from conftest import ROOT
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.learn import RLS, KernelSVC, KernelSVR, RankRLS, RankSVM, VotedPerceptron, selection
+from treelet.learn.active_set import ActiveSetSolver
 from treelet.learn.selection import _SharedMatrices, select
 from treelet.metrics import mean_kendall_tau, paired_bootstrap
 from treelet.resources import Resources
@@ -169,6 +170,31 @@ def test_all_folds_and_strengths_come_from_one_decomposition(monkeypatch: pytest
     done.clear()
     select(KERNELS[:1], BANK, SIZES, estimator=RLS(), grid={"alpha": [0.1]}, cv=ShuffleSplit(3, random_state=0))
     assert len(done) == 3, "folds that are no partition are fitted one by one"
+
+
+@pytest.mark.parametrize("estimator", [tl.KernelSVC(tol=1e-5), tl.KernelSVR(tol=1e-5)], ids=repr)
+def test_machines_need_no_matrix(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond `memory`, folds are fitted to the examples, and each fit starts from the one before."""
+    y = [min(len(tree.words()), 12) // 3 for tree in BANK]
+    grid = {"C": [10.0, 0.1, 1.0]}
+    kernels = [tl.SubsetTree(lam=0.4).normalized(), tl.PartialTree().normalized()]
+    wanted = select(kernels, BANK, y, estimator=estimator, grid=grid, cv=3)
+    starts = []
+    solve = ActiveSetSolver.solve
+
+    def noted(self: Any, problem: Any, tol: float, steps: int, start: Any, step: Any) -> Any:
+        starts.append(start is not None)
+        return solve(self, problem, tol, steps, start, step)
+
+    monkeypatch.setattr(ActiveSetSolver, "solve", noted)
+    monkeypatch.setattr(tl.learn.selection._SharedMatrices, "__iter__", None)
+    found = select(kernels, BANK, y, estimator=estimator, grid=grid, cv=3, memory=1000)
+    assert sum(starts) == 2 * len(starts) // 3
+    for one, other in zip(found.trials, wanted.trials, strict=True):
+        assert one.parameters == other.parameters
+        assert one.score == pytest.approx(other.score, abs=1e-3)
+        for ours, theirs in zip(one.predicted, other.predicted, strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
 def test_it_is_a_grid_search_of_scikit_learn() -> None:

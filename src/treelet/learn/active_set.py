@@ -236,7 +236,10 @@ class _ResidentBlock:
         """
         capacity, size = self._capacity, len(self.members)
         if size == 0:  # a sample, and the worst pair, without which there may be nothing to improve
-            sample = self._sample(np.arange(len(violation)), max(2, min(_FIRST, capacity) - 2))
+            first, most = np.arange(len(violation)), _FIRST
+            if free.any():  # a warm start
+                first, most = np.flatnonzero(free | (violation > precision / 2)), max(_FIRST, capacity // 2)
+            sample = self._sample(first, max(2, min(most, capacity) - 2))
             self._add(np.unique([*worst, *sample])[:capacity])
             return len(violation)
         outside = np.flatnonzero(~self._is_member & (violation > precision / 2))

@@ -24,7 +24,7 @@ from treelet.kernels.values import to_logs
 from treelet.learn.base import KernelLearner, Rows, checked_groups, checked_outputs, checked_targets, group_numbers
 from treelet.learn.least_squares import LeastSquares
 from treelet.learn.ranking import Ranker
-from treelet.learn.svm import KernelSVC
+from treelet.learn.svm import KernelMachine, KernelSVC
 from treelet.matrices.executors import host_matrix
 from treelet.resources import PLAIN, Resources
 from treelet.work import progress_bar
@@ -122,7 +122,9 @@ def select(
     A grid search of scikit-learn would compute the matrix again for every fold and setting. Here,
     every kernel matrix is computed once. Kernels with a common inner kernel, for example one of
     them normalized, share its matrix. The results are the same. For `RLS` and `RankRLS`, all folds
-    and all values of ``alpha`` are computed from one eigendecomposition.
+    and all values of ``alpha`` are computed from one eigendecomposition. `KernelSVC` and `KernelSVR`
+    need no matrix: if it exceeds `memory`, each fold is fitted without it, from small to large C, and
+    each fit starts from the solution of the one before.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ def select(
         for rankers). Larger scores are better. Default: the `score` method of the estimator.
     memory : int or str, optional
         Memory limit for cached matrices that several kernels share. Matrices that do not fit are
-        computed again. Default: no limit.
+        computed again. Default: no limit, but `KernelSVC` and `KernelSVR` use no matrix above 1 GiB.
     report : callable, optional
         Function that is called with each completed `Trial`.
 
@@ -186,6 +188,14 @@ def select(
     matrices = _SharedMatrices(kernels, X, resources)
     trials = _Trials(learner, settings, scoring, n=len(matrices.X), y=y, qid=qid, groups=groups, cv=cv)
     selection = Selection()
+    if isinstance(learner, KernelMachine) and 8 * len(matrices.X) ** 2 > resources.memory:
+        with progress_bar(resources.progress, "fits", len(kernels) * len(trials.folds) * len(settings)) as advance:
+            for kernel in kernels:
+                for trial in trials.without_matrix(kernel, matrices.X, advance):
+                    selection.trials.append(trial)
+                    if report is not None:
+                        report(trial)
+        return selection
     last: KernelOverflowError | None = None
     steps = 1 + len(trials.folds)  # the matrix of a kernel, and its folds
     with progress_bar(resources.progress, "grid", steps * len(kernels)) as advance:
@@ -265,7 +275,20 @@ class _Trials:
 
     def of(self, kernel: Kernel, K: Matrix, advance: Callable[[int], None]) -> list[Trial]:
         """Return one trial per setting."""
-        results = self._decomposed(K, advance) if self._decomposes else self._fitted(K, advance)
+        return self._trials(kernel, self._decomposed(K, advance) if self._decomposes else self._fitted(K, advance))
+
+    def without_matrix(self, kernel: Kernel, X: Any, advance: Callable[[int], None]) -> list[Trial]:
+        """Return one trial per setting, by fits of a support vector machine to the examples."""
+        results: Results = [[] for _ in self.settings]
+        learner = clone(self.learner).set_params(kernel=kernel)
+        for train, test in self.folds:
+            others = X[test]
+            for number, fitted in learner.each_fit(X[train], self.y[train], self.settings):
+                results[number].append((fitted.predict(others), self._score(fitted, others, test)))
+                advance(1)
+        return self._trials(kernel, results)
+
+    def _trials(self, kernel: Kernel, results: Results) -> list[Trial]:
         trials = []
         for setting, folds in zip(self.settings, results, strict=True):
             predicted, scores = zip(*folds, strict=True)
@@ -320,7 +343,7 @@ class _Trials:
                 advance(1)
         return results
 
-    def _score(self, fitted: Any, across: Matrix, test: Any) -> float:
+    def _score(self, fitted: Any, across: Any, test: Any) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenLabelWarning)  # A rare class may be absent from a fold.
             value = float(self.scorer(fitted, across, self.y[test], **self._named(test)))

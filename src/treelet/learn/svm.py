@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -128,7 +128,7 @@ def _warn_if_dissimilar(kernel: Kernel, data: Any, resources: Resources) -> None
         )
 
 
-class _KernelMachine(KernelLearner):
+class KernelMachine(KernelLearner):
     """Base of `KernelSVC` and `KernelSVR`."""
 
     C: float
@@ -139,6 +139,26 @@ class _KernelMachine(KernelLearner):
     memory: int | float | str | None
 
     _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "intercept_")
+
+    _start: Matrix | None = None
+    """Coefficients from which a fit starts: machines x examples."""
+
+    def each_fit(self, X: Any, y: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Self]]:
+        """Yield the number of each setting of parameters with a copy that is fitted with it, from small to large C.
+
+        Each fit starts from the solution of the one before, in proportion to C.
+        """
+        start: Matrix | None = None
+        last = self.C
+        for number in sorted(range(len(settings)), key=lambda number: settings[number].get("C", self.C)):
+            machine = clone(self).set_params(**settings[number])
+            machine._start = None if start is None else start * (machine.C / last)
+            last = machine.C
+            machine.fit(X, y)
+            del machine._start
+            start = np.zeros((len(machine.dual_coef_), len(y)))
+            start[:, machine.support_] = machine.dual_coef_
+            yield number, machine
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -184,7 +204,8 @@ class _KernelMachine(KernelLearner):
                     advance(max(0, reached - shown))
                     shown = max(shown, reached)
 
-                return number, solver.solve(machines[number].problem, float(self.tol), int(self.max_iter), step=step)
+                problem, start = machines[number].problem, None if self._start is None else self._start[number]
+                return number, solver.solve(problem, float(self.tol), int(self.max_iter), start, step)
 
             try:
                 run(solve, range(len(machines)), at_once, lambda solution: solutions.update([solution]))
@@ -259,7 +280,7 @@ _CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbe
 
 
 @register
-class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
+class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
     """Support vector classifier over any kernel.
 
     The fit is exact and never needs the kernel matrix: a block of it, for the examples that matter,
@@ -340,7 +361,7 @@ class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # sciki
     ['thing', 'deed']
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = (*_KernelMachine._fitted, "classes_", "platt_")
+    _fitted: ClassVar[tuple[str, ...]] = (*KernelMachine._fitted, "classes_", "platt_")
 
     def __init__(
         self,
@@ -515,7 +536,7 @@ class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # sciki
 
 
 @register
-class KernelSVR(RegressorMixin, _KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
+class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
     """Support vector regression over any kernel.
 
     Parameters
