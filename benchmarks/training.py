@@ -34,13 +34,14 @@ import numpy as np
 import treelet as tl
 from benchmarks.common import Results, Timer, bracketed, memory_mb, stored_results
 from experiments import writing
-from experiments.data import propbank
+from experiments.data import corpus, propbank, question_bank
 from treelet.cuts import TreeIndex, argument_tree, candidates
 from treelet.edits.distance import tree_sizes
 from treelet.formats.files import whole_file
 from treelet.matrices import operator
 from treelet.matrices.operator import Products
 from treelet.resources import Resources, empty
+from treelet.tasks import CandidateParses
 
 SIZES = (5_000, 10_000, 20_000, 60_000, 122_774)
 LARGEST = SIZES[-1]  # as in Moschitti (2006)
@@ -164,19 +165,21 @@ def coefficients(machine: Any, n: int) -> np.ndarray:
     return b
 
 
-def fit_treelet(kernel: Any, bank: tl.Treebank, y: np.ndarray, C: float, jobs: int) -> Fitted:
-    machine = tl.KernelSVC(kernel, C=C, tol=TOL, n_jobs=jobs).fit(bank, y)
+def fit_treelet(kernel: Any, bank: tl.Treebank, y: np.ndarray, C: float, jobs: int, memory: str | None) -> Fitted:
+    machine = tl.KernelSVC(kernel, C=C, tol=TOL, n_jobs=jobs, memory=memory).fit(bank, y)
     return machine.decision_function, coefficients(machine, len(bank))
 
 
-def fit_libsvm(kernel: Any, bank: tl.Treebank, y: np.ndarray, C: float, jobs: int) -> Fitted:
+def fit_libsvm(kernel: Any, bank: tl.Treebank, y: np.ndarray, C: float, jobs: int, memory: str | None) -> Fitted:
     from sklearn.svm import SVC
 
     machine = SVC(kernel="precomputed", C=C, tol=TOL).fit(tl.gram(kernel, bank, n_jobs=jobs), y)
     return lambda X: machine.decision_function(kernel(X, bank)), coefficients(machine, len(bank))
 
 
-def fit_with_row_cache(kernel: Any, bank: tl.Treebank, y: np.ndarray, C: float, jobs: int) -> Fitted:
+def fit_with_row_cache(
+    kernel: Any, bank: tl.Treebank, y: np.ndarray, C: float, jobs: int, memory: str | None
+) -> Fitted:
     n = len(bank)
     rows = kernel.evaluator(kernel.with_cached_index(bank)).ready()
 
@@ -200,7 +203,7 @@ def fit_with_row_cache(kernel: Any, bank: tl.Treebank, y: np.ndarray, C: float, 
     return scores, b[None]
 
 
-def fit_sketch(kernel: Any, bank: tl.Treebank, y: np.ndarray, C: float, jobs: int) -> Fitted:
+def fit_sketch(kernel: Any, bank: tl.Treebank, y: np.ndarray, C: float, jobs: int, memory: str | None) -> Fitted:
     from sklearn.svm import LinearSVC
 
     sketch = tl.TreeSketch(kernel, COMPONENTS, random_state=0, n_jobs=jobs)
@@ -249,14 +252,22 @@ def slopes(y: np.ndarray, b: np.ndarray, gradient: np.ndarray, C: float) -> tupl
 # --- Tasks: each runs in its own process and returns its results -------------------------------------------------------
 
 
-def train(method: str, n: int, kernel: str = "SST", C: float = 1.0, jobs: int = 1, classes: int = 2) -> Results:
+def train(
+    method: str,
+    n: int,
+    kernel: str = "SST",
+    C: float = 1.0,
+    jobs: int = 1,
+    classes: int = 2,
+    memory: str | None = None,
+) -> Results:
     """Train a classifier of candidate arguments. Time includes the index, memory is that of the process."""
     with Timer() as reading:
         bank, roles, test, test_roles = examples("roles", n)
     y, truth = (roles, test_roles) if classes > 2 else (is_argument(roles), is_argument(test_roles))
     before, clock = memory_mb("VmRSS"), Timer()
     with clock:
-        scores, b = METHODS[method](KERNELS[kernel], bank, y, C, jobs)
+        scores, b = METHODS[method](KERNELS[kernel], bank, y, C, jobs, memory)
     peak = memory_mb()
     values = scores(test)
     names = np.unique(roles)
@@ -295,8 +306,8 @@ def drawn(n: int, noise: float, memory: str) -> Results:
         state = {"rounds": next(rounds), "gap": gap, "reached_s": time.process_time() - begin, "peak_mb": memory_mb()}
         print(json.dumps(state), flush=True)
 
-    def reported(solver: ActiveSetSolver, *arguments: Any, **options: Any) -> BoxSolution:
-        solutions.append(solve(solver, *arguments, **options | {"step": report}))
+    def reported(solver: ActiveSetSolver, problem: Any, tol: float, steps: int, start: Any, _: Any) -> BoxSolution:
+        solutions.append(solve(solver, problem, tol, steps, start, report))
         return solutions[-1]
 
     with clock, patch.object(ActiveSetSolver, "solve", reported):
@@ -395,6 +406,21 @@ def rls(n: int) -> Results:
     return {"cpu_s": clock.cpu, "wall_s": clock.wall, "peak_mb": peak, "iterations": machine.n_iter_, "residual": machine.residual_, "accuracy": float(right.mean())}  # fmt: skip
 
 
+def rank(lists: str, jobs: int = 1) -> Results:
+    """Train a ranking machine on n-best lists: the best parse of a sentence against each of the others."""
+    if lists == "WSJ, 20 best":
+        parses = CandidateParses.read(corpus("wsj_nbest", "wsj_sample.nbest20.jsonl"))
+    else:
+        parses = CandidateParses.jackknifed(question_bank()[:1000], 100)
+    machine, clock = tl.RankSVM(KERNELS["SST"], tol=TOL, n_jobs=jobs), Timer()
+    with clock:
+        machine.fit(parses.trees, parses.counts.goodness, parses.qid)
+    return {
+        "cpu_s": clock.cpu, "wall_s": clock.wall, "peak_mb": memory_mb(), "sentences": len(parses), "parses": len(parses.trees),
+        "pairs": machine.n_pairs_, "support": len(machine.support_), "duality_gap": machine.gap_ / machine.objective_,
+    }  # fmt: skip
+
+
 def product(n: int, kernel: str) -> Results:
     """Multiply the matrix with a vector, from merged rows and from tiles by turns. The first product also builds the index."""
     bank = examples("roles", n)[0]
@@ -428,7 +454,7 @@ def matrix(n: int) -> Results:
 
 
 TASKS: dict[str, Callable[..., Results]] = {
-    each.__name__: each for each in (train, drawn, agree, agree_others, rls, product, matrix)
+    each.__name__: each for each in (train, drawn, agree, agree_others, rank, rls, product, matrix)
 }
 JOBS: dict[str, list[tuple[str, Results]]] = {
     "agree": [("agree", {"n": n, "kernel": kernel}) for n in AGREE for kernel in KERNELS]
@@ -444,6 +470,8 @@ JOBS: dict[str, list[tuple[str, Results]]] = {
         ("train", {"method": "treelet", "n": LARGEST, **options})
         for options in (
             {"jobs": 2},
+            {"memory": "512MiB"},
+            {"memory": "512MiB", "jobs": 2},
             {"C": 10.0},
             {"C": 10.0, "jobs": 2},
             {"kernel": "PT"},
@@ -453,6 +481,7 @@ JOBS: dict[str, list[tuple[str, Results]]] = {
         )
     ]
     + [("train", {"method": "treelet", "n": 20_000, "jobs": 2})],
+    "rank": [("rank", {"lists": lists}) for lists in ("WSJ, 20 best", "questions, 100 best")],
     "rls": [("rls", {"n": n}) for n in (30_000, LARGEST)],
     "products": [("product", {"n": 30_000, "kernel": kernel}) for kernel in ("SST", "PT")]
     + [("matrix", {"n": 20_000})],
@@ -463,7 +492,7 @@ JOBS: dict[str, list[tuple[str, Results]]] = {
     ],
 }
 
-OPTIONS = ("method", "n", "kernel", "C", "jobs", "classes", "noise", "memory")
+OPTIONS = ("method", "n", "kernel", "C", "jobs", "classes", "noise", "memory", "lists")
 
 
 def row_cache_library(folder: str) -> str:
@@ -535,7 +564,7 @@ def page(results: Results) -> str:
     by_setting: dict[tuple[Any, ...], set[float]] = {}
     for row in rows_of(results, "train", "treelet", "settings"):
         if "checksum" in row:
-            key = tuple(row.get(name) for name in ("n", "kernel", "C", "classes"))
+            key = tuple(row.get(name) for name in ("n", "kernel", "C", "classes", "memory"))
             by_setting.setdefault(key, set()).add(row["checksum"])
     return writing.render(
         "training",
@@ -548,7 +577,8 @@ def page(results: Results) -> str:
         solvers=solvers,
         libsvm_limit=any(row["method"] == "libsvm" for row in solvers),
         exponents=growth(results),
-        settings=[{"kernel": None, "C": None, "classes": None, "jobs": None} | row for row in settings],
+        settings=[{"kernel": None, "C": None, "classes": None, "jobs": None, "memory": None} | row for row in settings],
+        ranked=rows_of(results, "rank", "rank"),
         same_bits=all(len(sums) == 1 for sums in by_setting.values())
         if rows_of(results, "train", "settings")
         else None,

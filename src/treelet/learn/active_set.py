@@ -37,6 +37,7 @@ _GROWTH = 1.0  # share of the block by which it may grow at once
 _LEAST_GROWTH = 1000
 _SLACK = 0.3  # distance from the margin, in units of the targets, beyond which an example may leave the block
 _PATIENCE = 100  # rounds without progress before the solver gives up: rounding errors may exceed the tolerance
+_NEAR = 0.1  # distance from the margin, in units of the targets, within which the gradient is computed again at the end
 _ROUNDING = 1e-12  # relative precision beyond which steps on a block only change the last digits
 _DIGITS = 1e-5  # tolerance, in units of the targets, from which on a block of float32 values is precise enough
 
@@ -79,8 +80,8 @@ class ImplicitMatrix(ABC):
         """Compute a block of the matrix."""
 
     @abstractmethod
-    def combined(self, rows: Rows, weights: Vector) -> Vector:
-        """Return the sum over some rows, multiplied by their weights."""
+    def combined(self, rows: Rows, weights: Vector, at: Rows | None = None) -> Vector:
+        """Return the sum over some rows, multiplied by their weights, at some columns or at all."""
 
     def __len__(self) -> int:
         return len(self.lists)
@@ -104,14 +105,18 @@ class ExampleMatrix(ImplicitMatrix):
         self.kernel, self.data, self.lists = kernel, data, np.arange(len(data))
         kernel.prepare(data, None, resources.threads)  # parts of the examples then have their self-values
         self.diagonal = kernel.self_values(data)
-        self._products = Products(kernel, data, None, resources._replace(memory_limit=3 * memory // 8))
+        self._resources = resources._replace(memory_limit=3 * memory // 8)
+        self._products = Products(kernel, data, None, self._resources)
         self._executor = executor_for(resources._replace(memory_limit=memory // 8, progress=False))
 
     def fill(self, rows: Rows, columns: Rows, out: NDArray[Any]) -> None:
         self._executor.fill(Job(self.kernel, self.data[rows], self.data[columns], out.dtype), out)
 
-    def combined(self, rows: Rows, weights: Vector) -> Vector:
-        return np.asarray(self._products.combined(rows, weights[None])[0])
+    def combined(self, rows: Rows, weights: Vector, at: Rows | None = None) -> Vector:
+        products = self._products
+        if at is not None:  # fewer columns have a smaller index
+            products = Products(self.kernel, self.data, self.data[at], self._resources)
+        return np.asarray(products.combined(rows, weights[None])[0])
 
 
 class ActiveSetSolver:
@@ -145,7 +150,7 @@ class ActiveSetSolver:
         b, gradient = np.zeros(len(y)), -y
         if start is not None:
             b = _feasible(start, low, high) if fixed_sum else np.clip(start, low, high)
-            gradient = self._gradient(b, y)
+            gradient = self._gradient(b, y, None)
         block = _ResidentBlock(self.matrix, self.memory, np.dtype(np.float32 if tol >= _DIGITS * unit else np.float64))
         precision, taken, rounds, exact = max(0.1 * unit, tol / 2), 0, 0, True
         best, idle = np.inf, 0  # the least gap so far, and the rounds since then
@@ -161,7 +166,9 @@ class ActiveSetSolver:
             if gap < tol or left <= 0 or idle > _PATIENCE:
                 if exact or left <= 0 or idle > _PATIENCE:
                     break
-                gradient, exact = self._gradient(b, y), True  # once more, without the rounding errors of all updates
+                # Once more, without the rounding errors of all updates. These cannot matter far from the margin.
+                near = np.flatnonzero(np.maximum(most - up, down - least) > -_NEAR * unit)
+                gradient[near], exact = self._gradient(b, y, near), True
                 continue
             free = (b > low) & (b < high) & ((b != 0) | (tube == 0))
             inside, center = block.members[free[block.members]], 0.0
@@ -187,9 +194,10 @@ class ActiveSetSolver:
         intercept = -(least + most) / 2 if fixed_sum else 0.0
         return BoxSolution(b, intercept, gap, objective, taken, rounds)
 
-    def _gradient(self, b: Vector, y: Vector) -> Vector:
+    def _gradient(self, b: Vector, y: Vector, at: Rows | None) -> Vector:
+        """Return the gradient at some examples or at all."""
         support = np.flatnonzero(b)
-        return self.matrix.combined(support, b[support]) - y
+        return self.matrix.combined(support, b[support], at) - (y if at is None else y[at])
 
 
 def _slopes(b: Vector, gradient: Vector, problem: BoxProblem) -> tuple[Vector, Vector]:

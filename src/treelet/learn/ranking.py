@@ -368,8 +368,8 @@ class _GivenMatrix(ImplicitMatrix):
     def fill(self, rows: Rows, columns: Rows, out: NDArray[Any]) -> None:
         out[...] = self.K[np.ix_(rows, columns)]
 
-    def combined(self, rows: Rows, weights: Vector) -> Vector:
-        return np.asarray(weights @ self.K[rows])
+    def combined(self, rows: Rows, weights: Vector, at: Rows | None = None) -> Vector:
+        return np.asarray(weights @ (self.K[rows] if at is None else self.K[np.ix_(rows, at)]))
 
 
 class _DifferenceMatrix(ImplicitMatrix):
@@ -415,15 +415,19 @@ class _DifferenceMatrix(ImplicitMatrix):
                 self.diagonal[pair] = values[at[pair]]
             begin = end
 
-    def combined(self, rows: Rows, weights: Vector) -> Vector:
-        return self.differences(self.coefficients(rows, weights))
+    def combined(self, rows: Rows, weights: Vector, at: Rows | None = None) -> Vector:
+        return self.differences(self.coefficients(rows, weights), at)
 
     def coefficients(self, rows: Rows, weights: Vector) -> Vector:
         """Return the coefficients of candidates from those of some pairs."""
         return signed_sums(self.better[rows], self.worse[rows], weights, len(self.candidates))
 
-    def differences(self, coefficients: Vector) -> Vector:
-        """Return the differences of the scores of all pairs."""
+    def differences(self, coefficients: Vector, at: Rows | None = None) -> Vector:
+        """Return the differences of the scores of some pairs, or of all."""
         used = np.flatnonzero(coefficients)
-        scores = self.candidates.combined(used, coefficients[used])
-        return np.asarray(scores[self.better] - scores[self.worse])
+        if at is None:
+            scores = self.candidates.combined(used, coefficients[used])
+            return np.asarray(scores[self.better] - scores[self.worse])
+        met, places = np.unique(np.concatenate([self.better[at], self.worse[at]]), return_inverse=True)
+        better, worse = np.split(self.candidates.combined(used, coefficients[used], met)[places], 2)
+        return np.asarray(better - worse)

@@ -339,8 +339,8 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
     kernels that are linear in the weights of their parts, the product needs one merged row and not
     the matrix (Collins & Duffy 2001, section 5): tree, forest, tagging and locality kernels, their
     sums, multiples and normalized forms. Other kernels, such as Gaussian ones, compute rows in tiles.
-    At the end, the gradient is computed once more from the beginning. With
-    ``kernel="precomputed"``, libsvm solves the problem.
+    At the end, the gradient of all examples near the margin is computed once more from the beginning.
+    With ``kernel="precomputed"``, libsvm solves the problem.
 
     Prediction time grows with the number of matching node pairs between a tree and the model,
     regardless of the number of support vectors.
