@@ -469,7 +469,7 @@ CHANGING = {
     "compact",
     "close",
 }
-OTHERS = CHANGING | {"get_params", "get_metadata_routing", "decisions", "labels", "names_of"}
+OTHERS = CHANGING | {"each_fit", "get_params", "get_metadata_routing", "decisions", "labels", "names_of"}
 
 
 def query(model: Any) -> list[Any]:

@@ -414,7 +414,7 @@ def test_a_path_takes_one_decomposition(make: Any, monkeypatch: pytest.MonkeyPat
 def test_memory() -> None:
     for make in (RLS, RankRLS):
         with pytest.raises(tl.errors.ParameterError, match=r"more than the 10,000.*memory=, or use a smaller basis="):
-            make("precomputed", memory=10_000).fit(np.eye(40), np.arange(40), np.arange(40) // 5)
+            make("precomputed", memory=10_000, solver="eigen").fit(np.eye(40), np.arange(40), np.arange(40) // 5)
         make("precomputed", memory=10_000, basis=4).fit(np.eye(40), np.arange(40), np.arange(40) // 5)
 
 
@@ -702,6 +702,25 @@ def test_conjugate_gradients_solve_the_same_equations(kernel: Any, alpha: float,
         assert found.residual_ <= 1e-10
         assert found.predict(bank).shape == values.shape
         np.testing.assert_allclose(found.predict(bank), exact.predict(bank), atol=1e-7)
+
+
+@pytest.mark.parametrize("weights", ["pairs", "groups"])
+@pytest.mark.parametrize("kernel", [tl.SubsetTree().normalized(), tl.PartialTree() + 1], ids=repr)
+def test_conjugate_gradients_rank_the_same(kernel: Any, weights: str) -> None:
+    bank, rng = tl.datasets.flights(60), np.random.default_rng(0)
+    y, qid = rng.normal(size=60), rng.integers(0, 12, 60)
+    exact = RankRLS(kernel, 0.3, weights=weights, solver="eigen").fit(bank, y, qid)
+    found = RankRLS(kernel, 0.3, weights=weights, solver="cg", tol=1e-11, memory="100kB", n_jobs=2).fit(bank, y, qid)
+    assert (exact.solver_, found.solver_) == ("eigen", "cg")
+    assert found.residual_ <= 1e-11
+    close(found.predict(bank), exact.predict(bank))
+    given = RankRLS("precomputed", 0.3, weights=weights, solver="cg", tol=1e-11).fit(kernel(bank), y, qid)
+    close(given.predict(kernel(bank)), exact.predict(bank))
+    assert RankRLS(kernel, memory=32 * 60 * 60).fit(bank, y, qid).solver_ == "cg"
+    with pytest.raises(tl.errors.ParameterError, match="alphas of RankRLS needs"):
+        RankRLS(kernel, alphas=[1, 2], solver="cg").fit(bank, y, qid)
+    with pytest.raises(tl.errors.ParameterError, match="held_out needs"):
+        found.held_out(qid)
 
 
 def test_conjugate_gradients_never_hold_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Base of `RLS` and `RankRLS`: one eigendecomposition serves all strengths and all held-out examples."""
+"""Base of `RLS` and `RankRLS`: an eigendecomposition for all strengths and held-out examples, or conjugate gradients."""
 
 from __future__ import annotations
 
@@ -12,17 +12,22 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_number, plural, wrong
+from treelet.checks import check_integer, check_number, check_one_of, is_number, plural, wrong
 from treelet.errors import ParameterError, user_level
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
+from treelet.learn.approximate import pivoted_cholesky
 from treelet.learn.base import KernelLearner, Rows, checked_groups
 from treelet.learn.fits import one_fit
 from treelet.learn.persist import are_floats, register
 from treelet.matrices import parse_memory
+from treelet.matrices.operator import Products
+from treelet.resources import DEFAULT_MEMORY
+from treelet.work import progress_bar
 
 # --- least squares from one eigendecomposition ------------------------------------------------------------------------
 
@@ -333,9 +338,98 @@ def _checked_alphas(alphas: Any, of: str) -> Vector:
     return strengths
 
 
+# --- conjugate gradients -------------------------------------------------------------------------------------------------
+
+_RANK = 1000  # features of the preconditioner of conjugate gradients at most
+
+Linear = Callable[[Matrix], Matrix]
+
+
+def _same(values: Matrix) -> Matrix:
+    return values
+
+
+def _solve(
+    times: Linear,
+    y: Matrix,
+    alpha: float,
+    features: Matrix,
+    *,
+    tol: float,
+    max_iter: int,
+    step: Callable[[int, float], None] = lambda iterations, residual: None,
+) -> tuple[Matrix, int, float]:
+    r"""Solve (K + alpha I) a = y for several outputs at once, with one matrix product per iteration.
+
+    The preconditioner solves :math:`\Phi \Phi^T + \lambda I` by way of the small matrix
+    :math:`\Phi^T \Phi + \lambda I` (Woodbury).
+
+    Parameters
+    ----------
+    times : function
+        Returns the product of K with a matrix.
+    y : ndarray of shape (examples, outputs)
+        Right-hand sides.
+    alpha : float
+        Regularization strength.
+    features : ndarray of shape (examples, rank)
+        Features :math:`\Phi` whose inner products approximate K, for the preconditioner. They affect the
+        number of iterations but not the solution.
+    tol : float
+        Stop if the residual is at most `tol`.
+    max_iter : int
+        Maximum number of iterations.
+    step : function
+        Called with the number of iterations so far and the residual.
+
+    Returns
+    -------
+    coefficients : ndarray of shape (examples, outputs)
+    iterations : int
+    residual : float
+        Largest relative residual norm of any output.
+    """
+    inner = features.T @ features
+    inner[np.diag_indices_from(inner)] += alpha
+    factor = scipy.linalg.cho_factor(finite(inner), lower=True, overwrite_a=True)
+
+    def easier(values: Matrix) -> Matrix:
+        return np.asarray((values - features @ scipy.linalg.cho_solve(factor, features.T @ values)) / alpha)
+
+    def products(a: Matrix, b: Matrix) -> Vector:
+        return np.asarray(np.einsum("ij,ij->j", a, b))
+
+    def ratio(above: Vector, below: Vector) -> Vector:  # 0 for outputs that are already solved
+        return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below != 0))
+
+    sizes = np.linalg.norm(y, axis=0)
+    scale = np.where(sizes > 0, sizes, 1.0)
+    a, left = np.zeros_like(y), y.copy()
+    turned = easier(left)
+    direction, length = turned.copy(), products(left, turned)
+    done, residual = 0, float((sizes / scale).max(initial=0))
+    while residual > tol and done < max_iter:
+        image = times(direction) + alpha * direction
+        curvature = products(direction, image)
+        if (curvature < 0).any():
+            raise ParameterError(
+                "The kernel is not positive semi-definite on these examples, so conjugate gradients do not converge. "
+                "Use solver='eigen', which drops directions with negative eigenvalues, or a larger alpha=."
+            )
+        stride = ratio(length, curvature)
+        a += stride * direction
+        left -= stride * image
+        turned = easier(left)
+        before, length = length, products(left, turned)
+        direction = turned + ratio(length, before) * direction
+        done, residual = done + 1, float((np.linalg.norm(left, axis=0) / scale).max())
+        step(done, residual)
+    return finite(a), done, residual
+
+
 # --- base of `RLS` and `RankRLS` --------------------------------------------------------------------------------------
 
-EIGEN_ONLY = (
+_EIGEN_ONLY = (
     "the eigendecomposition, which solver='cg' does not compute. "
     "Fit with solver='eigen', which needs 32 n^2 bytes for n examples."
 )
@@ -350,6 +444,9 @@ class LeastSquares(KernelLearner):
     basis: Any
     random_state: Any
     memory: int | float | str | None
+    solver: str
+    tol: float
+    max_iter: int
 
     _fitted: ClassVar[tuple[str, ...]] = (
         *KernelLearner._fitted,
@@ -358,6 +455,10 @@ class LeastSquares(KernelLearner):
         "leave_group_out_predictions_",
         "smallest_eigenvalue_",
         "path_",
+        "solver_",
+        "n_iter_",
+        "residual_",
+        "flat_",
     )
     _fitted_private: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted_private, "_kept")
     _kept: tuple[Kernel | None, Any, Rows | None, Problem]
@@ -384,7 +485,71 @@ class LeastSquares(KernelLearner):
         if path.leave_group_out_predictions is not None:
             self.leave_group_out_predictions_ = path.leave_group_out_predictions[path.best].copy()
         self._make_model(coefficients)
+        self.solver_ = "eigen"
         return self
+
+    def _by_products(self, n: int, groups: list[Rows] | None) -> bool:
+        """Return whether to use conjugate gradients."""
+        optional = {"alphas": self.alphas, "basis": self.basis, "groups": groups}
+        used = [name for name, value in optional.items() if value is not None]
+        if self.solver == "cg" and used:
+            verb = "needs" if len(used) == 1 else "need"
+            raise ParameterError(f"{' and '.join(used)} of {self._name} {verb} {_EIGEN_ONLY}")
+        budget = parse_memory(self.memory)
+        return self.solver == "cg" or (
+            self.solver == "auto" and not used and budget is not None and self._needed(n, None) > budget
+        )
+
+    def _fit_by_products(
+        self, kernel: Kernel | None, data: Any, y: Matrix, single: bool, inward: Linear = _same, outward: Linear = _same
+    ) -> None:
+        """Fit by conjugate gradients, with the matrix `inward` K `outward`: functions that apply a matrix and its transpose."""
+        n, budget = len(data), parse_memory(self.memory) or DEFAULT_MEMORY
+        rank = min(n, _RANK, max(1, budget // (24 * n)))  # 12 bytes per feature and example while they are computed
+
+        def between(rows: Rows, columns: Rows) -> Matrix:
+            if kernel is None:
+                return np.asarray(data[np.ix_(rows, columns)])
+            return self._gram(kernel, data if len(rows) == n else data[rows], data[columns])
+
+        diagonal = data.diagonal() if kernel is None else kernel.diag(data)
+        _, near = pivoted_cholesky(np.maximum(diagonal, 0), between, rank, np.random.default_rng(0))
+        times = (
+            data.__matmul__
+            if kernel is None
+            else Products(kernel, data, None, self._resources._replace(memory_limit=budget // 2)).times
+        )
+        with progress_bar(self._resources.progress, "digits of the solution", 100) as advance:
+            shown = 0
+
+            def step(done: int, residual: float) -> None:
+                nonlocal shown
+                reached = min(100, int(100 * np.log(max(residual, self.tol)) / np.log(self.tol)))
+                if reached > shown:
+                    advance(reached - shown)
+                    shown = reached
+
+            inner, iterations, residual = _solve(
+                lambda vectors: inward(times(outward(vectors))),
+                inward(y),
+                float(self.alpha),
+                inward(near),
+                tol=self.tol,
+                max_iter=self.max_iter,
+                step=step,
+            )
+        if residual > self.tol:
+            warnings.warn(
+                f"{self._name} has not converged after {plural(iterations, 'iteration')}: the relative residual is "
+                f"{residual:.1e}, but the tolerance is {self.tol:.1e}. Use a larger max_iter= or a larger alpha=.",
+                ConvergenceWarning,
+                stacklevel=user_level(),
+            )
+        self.solver_, self.alpha_, self.flat_ = "cg", float(self.alpha), single
+        self.n_iter_, self.residual_ = iterations, residual
+        coefficients = outward(inner)
+        used = np.flatnonzero(coefficients.any(axis=1))
+        self._keep(kernel, data, used, coefficients[used].T)
 
     @abstractmethod
     def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
@@ -406,6 +571,10 @@ class LeastSquares(KernelLearner):
         super()._check_parameters()
         check_number(self, "alpha", 0, np.inf)
         parse_memory(self.memory, of=self)
+        check_one_of("solver", self.solver, ("auto", "eigen", "cg"), of=self)
+        if not is_number(self.tol, 0, 1) or not 0 < self.tol < 1:
+            raise self._refuse("tol", "a number in (0, 1)")
+        check_integer("max_iter", self.max_iter, of=self)
 
     def _basis(self, n: int) -> Rows | None:
         """Return the rows of the basis, ascending."""
@@ -522,7 +691,7 @@ class LeastSquares(KernelLearner):
     def _need_kept(self, method: str) -> None:
         check_is_fitted(self)
         if getattr(self, "solver_", "eigen") == "cg":
-            raise ParameterError(f"{method} needs {EIGEN_ONLY}")
+            raise ParameterError(f"{method} needs {_EIGEN_ONLY}")
         if not hasattr(self, "_kept"):
             raise ParameterError(
                 f"{method} needs the eigendecomposition, which copies, pickles and model files do not contain. "
@@ -532,8 +701,20 @@ class LeastSquares(KernelLearner):
     def __getstate__(self) -> Any:
         return {name: value for name, value in dict(super().__getstate__()).items() if name != "_kept"}
 
+    @property
+    def _is_cg(self) -> bool:
+        return self.__dict__.get("solver_") == "cg"
+
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
+        if self._is_cg:
+            if not isinstance(self.flat_, bool) or (self.flat_ and self.model_.outputs != 1):
+                raise ValueError("the model has the wrong number of outputs")
+            if type(self.n_iter_) is not int or not all(
+                isinstance(value, float) for value in (self.alpha_, self.residual_)
+            ):
+                raise ValueError("the number of iterations, the strength or the residual is not a number")
+            return
         predictions = self.loo_predictions_
         if not isinstance(predictions, np.ndarray) or not are_floats(predictions, 1 + (predictions.ndim != 1)):
             raise ValueError("the leave-one-out predictions are missing")

@@ -42,8 +42,10 @@ class RankRLS(Ranker, LeastSquares):
         uses :math:`w_q = 1/|q|`, so the weight of a large group grows with the number of its
         candidates rather than of its pairs. If all groups have the same size q, the two differ only
         by a factor q of `alpha`.
-    basis, random_state, memory, n_jobs
+    basis, random_state, memory, n_jobs, tol, max_iter
         As for `RLS`.
+    solver : {"auto", "eigen", "cg"}, default "auto"
+        As for `RLS`. ``"cg"`` does not support `alphas`, `basis` and held-out predictions.
 
     Attributes
     ----------
@@ -60,14 +62,15 @@ class RankRLS(Ranker, LeastSquares):
         Smallest eigenvalue of the matrix of differences, :math:`L^{1/2} K L^{1/2}`, without the
         directions in which all candidates of a group are equal. With a basis, of its block of the
         kernel matrix.
-    support_, dual_coef_, model_
+    support_, dual_coef_, model_, solver_, n_iter_, residual_
         As for `RLS`.
 
     Notes
     -----
     Each group is transformed to its mean and to directions of differences. Only the latter are
     decomposed: n rows minus one per group. Scores are comparable only within a group. Groups with a
-    single candidate have no effect.
+    single candidate have no effect. Conjugate gradients solve the equations of the differences,
+    with one product of the kernel matrix per iteration.
 
     References
     ----------
@@ -97,6 +100,9 @@ class RankRLS(Ranker, LeastSquares):
         random_state: Any = None,
         memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -106,6 +112,9 @@ class RankRLS(Ranker, LeastSquares):
         self.random_state = random_state
         self.memory = memory
         self.n_jobs = n_jobs
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
 
     @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
@@ -141,7 +150,11 @@ class RankRLS(Ranker, LeastSquares):
                 "The choice among alphas needs at least two groups with several candidates, because each group is "
                 "predicted from the others. Pass alpha= instead."
             )
-        self._fit(kernel, data, goodness[:, None], groups, True)
+        if self._by_products(len(data), None):
+            reflection = _GroupReflection(groups, len(data), self.weights == "pairs")
+            self._fit_by_products(kernel, data, goodness[:, None], True, reflection.inward, reflection.outward)
+        else:
+            self._fit(kernel, data, goodness[:, None], groups, True)
         self._remember(kernel, data, goodness, group_numbers(groups, len(data)))
         return self
 
@@ -189,6 +202,17 @@ class _GroupReflection:
         turned: Matrix = self.along.T @ (self.along @ X)
         return np.subtract(X, turned, out=turned)
 
+    def inward(self, X: Matrix) -> Matrix:
+        """Return s H' X: the scaled differences of rows."""
+        differences: Matrix = self.scale[:, None] * self(X)[self.rest]
+        return differences
+
+    def outward(self, differences: Matrix) -> Matrix:
+        """Return H s X: rows from scaled differences."""
+        whole = np.zeros((self.along.shape[1], differences.shape[1]))
+        whole[self.rest] = self.scale[:, None] * differences
+        return self(whole)
+
 
 class _PairProblem(Problem):
     r"""Least squares on reflected groups of candidates.
@@ -212,15 +236,11 @@ class _PairProblem(Problem):
         super().__init__(spectrum, y, reflection.groups)
         self.level, self.reflection = level, reflection
         self.reflected = reflection(y)
-        self.z = reflection.scale[:, None] * self.reflected[reflection.rest]
+        self.z = reflection.inward(y)
 
     def coefficients(self, alpha: float) -> Matrix:
         inner = finite(self.spectrum.coefficients(self.z, alpha))
-        if self.spectrum.thin:
-            return inner
-        whole = np.zeros_like(self.y)
-        whole[self.reflection.rest] = self.reflection.scale[:, None] * inner
-        return self.reflection(whole)
+        return inner if self.spectrum.thin else self.reflection.outward(inner)
 
     def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
         reflection, solution = self.reflection, self.spectrum.solved(self.z, alphas)[:, :, 0]

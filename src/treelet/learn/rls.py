@@ -2,111 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 
-from treelet.checks import check_integer, check_one_of, is_number, plural
-from treelet.errors import ParameterError, user_level
 from treelet.kernels.base import Kernel
-from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.approximate import pivoted_cholesky
-from treelet.learn.base import KernelLearner, Rows, checked_groups, checked_outputs
+from treelet.kernels.pairwise import Matrix
+from treelet.learn.base import Rows, checked_groups, checked_outputs
 from treelet.learn.fits import atomic_fit, one_fit
-from treelet.learn.least_squares import EIGEN_ONLY, LeastSquares, Problem, Spectrum, features, finite
+from treelet.learn.least_squares import LeastSquares, Problem, Spectrum, features
 from treelet.learn.persist import register
-from treelet.matrices import parse_memory
-from treelet.matrices.operator import Products
-from treelet.resources import DEFAULT_MEMORY
-from treelet.work import progress_bar
-
-_RANK = 1000  # features of the preconditioner of conjugate gradients at most
-
-Times = Callable[[Matrix], Matrix]
-
-
-def _solve(
-    times: Times,
-    y: Matrix,
-    alpha: float,
-    features: Matrix,
-    *,
-    tol: float,
-    max_iter: int,
-    step: Callable[[int, float], None] = lambda iterations, residual: None,
-) -> tuple[Matrix, int, float]:
-    r"""Solve (K + alpha I) a = y for several outputs at once, with one matrix product per iteration.
-
-    The preconditioner solves :math:`\Phi \Phi^T + \lambda I` by way of the small matrix
-    :math:`\Phi^T \Phi + \lambda I` (Woodbury).
-
-    Parameters
-    ----------
-    times : function
-        Returns the product of K with a matrix.
-    y : ndarray of shape (examples, outputs)
-        Right-hand sides.
-    alpha : float
-        Regularization strength.
-    features : ndarray of shape (examples, rank)
-        Features :math:`\Phi` whose inner products approximate K, for the preconditioner. They affect the
-        number of iterations but not the solution.
-    tol : float
-        Stop if the residual is at most `tol`.
-    max_iter : int
-        Maximum number of iterations.
-    step : function
-        Called with the number of iterations so far and the residual.
-
-    Returns
-    -------
-    coefficients : ndarray of shape (examples, outputs)
-    iterations : int
-    residual : float
-        Largest relative residual norm of any output.
-    """
-    inner = features.T @ features
-    inner[np.diag_indices_from(inner)] += alpha
-    factor = scipy.linalg.cho_factor(finite(inner), lower=True, overwrite_a=True)
-
-    def easier(values: Matrix) -> Matrix:
-        return np.asarray((values - features @ scipy.linalg.cho_solve(factor, features.T @ values)) / alpha)
-
-    def products(a: Matrix, b: Matrix) -> Vector:
-        return np.asarray(np.einsum("ij,ij->j", a, b))
-
-    def ratio(above: Vector, below: Vector) -> Vector:  # 0 for outputs that are already solved
-        return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below != 0))
-
-    sizes = np.linalg.norm(y, axis=0)
-    scale = np.where(sizes > 0, sizes, 1.0)
-    a, left = np.zeros_like(y), y.copy()
-    turned = easier(left)
-    direction, length = turned.copy(), products(left, turned)
-    done, residual = 0, float((sizes / scale).max(initial=0))
-    while residual > tol and done < max_iter:
-        image = times(direction) + alpha * direction
-        curvature = products(direction, image)
-        if (curvature < 0).any():
-            raise ParameterError(
-                "The kernel is not positive semi-definite on these examples, so conjugate gradients do not converge. "
-                "Use solver='eigen', which drops directions with negative eigenvalues, or a larger alpha=."
-            )
-        stride = ratio(length, curvature)
-        a += stride * direction
-        left -= stride * image
-        turned = easier(left)
-        before, length = length, products(left, turned)
-        direction = turned + ratio(length, before) * direction
-        done, residual = done + 1, float((np.linalg.norm(left, axis=0) / scale).max())
-        step(done, residual)
-    return finite(a), done, residual
 
 
 @register
@@ -215,8 +122,6 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     0.01
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = (*LeastSquares._fitted, "solver_", "n_iter_", "residual_", "flat_")
-
     def __init__(
         self,
         kernel: Kernel | str | None = None,
@@ -271,7 +176,6 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
             self._fit_by_products(kernel, data, values, single)
         else:
             self._fit(kernel, data, values, held, single)
-            self.solver_ = "eigen"
         self._remember(kernel, data, values)
         return self
 
@@ -295,81 +199,3 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         """
         values = self._values(X)
         return values[:, 0] if (self.flat_ if self._is_cg else self.loo_predictions_.ndim == 1) else values
-
-    # --- by conjugate gradients ---------------------------------------------------------------------------------
-
-    @property
-    def _is_cg(self) -> bool:
-        return self.__dict__.get("solver_") == "cg"
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_one_of("solver", self.solver, ("auto", "eigen", "cg"), of=self)
-        if not is_number(self.tol, 0, 1) or not 0 < self.tol < 1:
-            raise self._refuse("tol", "a number in (0, 1)")
-        check_integer("max_iter", self.max_iter, of=self)
-
-    def _by_products(self, n: int, groups: list[Rows] | None) -> bool:
-        """Return whether to use conjugate gradients."""
-        optional = {"alphas": self.alphas, "basis": self.basis, "groups": groups}
-        used = [name for name, value in optional.items() if value is not None]
-        if self.solver == "cg" and used:
-            verb = "needs" if len(used) == 1 else "need"
-            raise ParameterError(f"{' and '.join(used)} of RLS {verb} {EIGEN_ONLY}")
-        budget = parse_memory(self.memory)
-        return self.solver == "cg" or (
-            self.solver == "auto" and not used and budget is not None and self._needed(n, None) > budget
-        )
-
-    def _fit_by_products(self, kernel: Kernel | None, data: Any, y: Matrix, single: bool) -> None:
-        n, budget = len(data), parse_memory(self.memory) or DEFAULT_MEMORY
-        rank = min(n, _RANK, max(1, budget // (24 * n)))  # 12 bytes per feature and example while they are computed
-
-        def between(rows: Rows, columns: Rows) -> Matrix:
-            if kernel is None:
-                return np.asarray(data[np.ix_(rows, columns)])
-            return self._gram(kernel, data if len(rows) == n else data[rows], data[columns])
-
-        diagonal = data.diagonal() if kernel is None else kernel.diag(data)
-        _, near = pivoted_cholesky(np.maximum(diagonal, 0), between, rank, np.random.default_rng(0))
-        times = (
-            data.__matmul__
-            if kernel is None
-            else Products(kernel, data, None, self._resources._replace(memory_limit=budget // 2)).times
-        )
-        with progress_bar(self._resources.progress, "digits of the solution", 100) as advance:
-            shown = 0
-
-            def step(done: int, residual: float) -> None:
-                nonlocal shown
-                reached = min(100, int(100 * np.log(max(residual, self.tol)) / np.log(self.tol)))
-                if reached > shown:
-                    advance(reached - shown)
-                    shown = reached
-
-            coefficients, iterations, residual = _solve(
-                times, y, float(self.alpha), near, tol=self.tol, max_iter=self.max_iter, step=step
-            )
-        if residual > self.tol:
-            warnings.warn(
-                f"RLS has not converged after {plural(iterations, 'iteration')}: the relative residual is "
-                f"{residual:.1e}, but the tolerance is {self.tol:.1e}. Use a larger max_iter= or a larger alpha=.",
-                ConvergenceWarning,
-                stacklevel=user_level(),
-            )
-        self.solver_, self.alpha_, self.flat_ = "cg", float(self.alpha), single
-        self.n_iter_, self.residual_ = iterations, residual
-        used = np.flatnonzero(coefficients.any(axis=1))
-        self._keep(kernel, data, used, coefficients[used].T)
-
-    def _check_fitted_state(self) -> None:
-        if not self._is_cg:
-            super()._check_fitted_state()
-            return
-        KernelLearner._check_fitted_state(self)
-        if not isinstance(self.flat_, bool) or (self.flat_ and self.model_.outputs != 1):
-            raise ValueError("the model has the wrong number of outputs")
-        if type(self.n_iter_) is not int or not all(
-            isinstance(value, float) for value in (self.alpha_, self.residual_)
-        ):
-            raise ValueError("the number of iterations, the strength or the residual is not a number")

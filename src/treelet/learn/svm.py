@@ -144,9 +144,24 @@ class KernelMachine(KernelLearner):
     """Coefficients from which a fit starts: machines x examples."""
 
     def each_fit(self, X: Any, y: Any, settings: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Self]]:
-        """Yield the number of each setting of parameters with a copy that is fitted with it, from small to large C.
+        """Fit copies with several settings of parameters, from small to large C.
 
-        Each fit starts from the solution of the one before, in proportion to C.
+        Each fit starts from the solution of the one before, in proportion to C, so it needs fewer steps. `select` uses
+        this method.
+
+        Parameters
+        ----------
+        X : collection of examples
+            As in `fit`.
+        y : array-like
+            As in `fit`.
+        settings : sequence of dict
+            Parameters and their values, for example ``[{"C": 1.0}, {"C": 10.0}]``.
+
+        Yields
+        ------
+        (int, estimator)
+            The position of a setting, and a fitted copy with its parameters.
         """
         start: Matrix | None = None
         last = self.C
