@@ -162,7 +162,10 @@ def _explained(predictor: SavedPredictor, contents: Examples, class_name: str | 
                     "predicted": value if isinstance(value, float | int) else str(value),
                     "output": str(explanation.output) if predictor.task == "classify" else None,
                     "score": explanation.score,
-                    "fragments": [{"fragment": str(fragment.tree), "share": fragment.share} for fragment in fragments],
+                    "fragments": [
+                        {"fragment": name, "share": fragment.share}
+                        for fragment, name in zip(fragments, explanation.names, strict=False)
+                    ],
                     "rest": explanation.score - sum(fragment.share for fragment in fragments),
                     "intercept": explanation.intercept,
                 }
