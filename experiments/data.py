@@ -238,7 +238,9 @@ def sick(part: str = "train") -> list[SentencePair]:
     with open_source(corpus("sick", f"{part}.tags")) as source:
         sentences = [[token.split("|")[:2] for token in line.split()] for _, line in source.text_lines()]
     if len(sentences) < 2 * len(rows) or any(len(row) != 5 for row in rows):
-        raise FormatError("five columns per pair, and two lines of tagged words in the other file, are needed.", str(path))
+        raise FormatError(
+            "five columns per pair, and two lines of tagged words in the other file, are needed.", str(path)
+        )
     pairs = []
     for (number, _, _, relatedness, entailment), *sides in zip(rows, sentences[0::2], sentences[1::2], strict=False):
         (words_a, tags_a), (words_b, tags_b) = (zip(*side, strict=True) for side in sides)

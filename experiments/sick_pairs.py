@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 from experiments import Log, writing
-from experiments.data import grammar_treebanks, sick
+from experiments.data import SentencePair, grammar_treebanks, sick
 from experiments.evaluation import (
     bootstrap_difference,
     bootstrap_score,
@@ -95,21 +95,23 @@ class PairData:
             "entailment": np.array([pair.entailment for pair in pairs]),
             "relatedness": np.array([pair.relatedness for pair in pairs]),
         }
-        sentences = list(dict.fromkeys(words for pair in pairs for words in (pair.words_a, pair.words_b)))
+        sentences = list(dict.fromkeys(words for pair in pairs for words in _sentences(pair)))
         training, removed = grammar_treebanks(set(sentences), 400 if quick else None)
         grammar = PCFG.from_treebank(training, **GRAMMAR)
         parses = grammar.parse_all([list(words) for words in sentences], n_jobs=n_jobs)
         tree_of = dict(zip(sentences, parses.trees, strict=True))
-        sides = [Treebank([tree_of[pair.words_a] for pair in pairs]), Treebank([tree_of[pair.words_b] for pair in pairs])]
-        marked = mark_shared(*sides)
-        everything = mark_shared(*sides, propagate="tag", stop_words=None)
-        overlap = np.array([overlap_features(*trees) for trees in zip(*everything, strict=True)])
+        a, b = (Treebank([tree_of[side] for side in column]) for column in zip(*map(_sentences, pairs), strict=True))
+        marked = mark_shared(a, b)
+        all_words = mark_shared(a, b, propagate="tag", stop_words=None)
+        overlap = np.array([overlap_features(*trees) for trees in zip(*all_words, strict=True)])
         self.table = Table(
             {
-                **dict(zip("ab", sides, strict=True)),
-                **dict(zip(("marked a", "marked b"), marked, strict=True)),
+                "a": a,
+                "b": b,
+                "marked a": marked[0],
+                "marked b": marked[1],
                 "overlap": self._standardized(overlap),
-                "values": self._standardized(intra_pair_values(*sides)),
+                "values": self._standardized(intra_pair_values(a, b)),
             }
         )
         agreeing = [
@@ -123,14 +125,20 @@ class PairData:
             "treebank": len(training),
             "removed": removed,
             "tags": 100 * float(np.mean(agreeing)),
-            "shared": 100 * float(np.mean([a != b for a, b in zip(sides[0], marked[0], strict=True)])),
+            "shared": 100 * float(np.mean([plain != tree for plain, tree in zip(a, marked[0], strict=True)])),
         }
 
     def _standardized(self, features: Floats) -> Floats:
         """Return features with mean 0 and variance 1 / number of features on the training pairs."""
         train = features[self.rows["train"]]
         deviation = train.std(axis=0)
-        return np.asarray((features - train.mean(axis=0)) / np.where(deviation, deviation, 1) / features.shape[1] ** 0.5)
+        return np.asarray(
+            (features - train.mean(axis=0)) / np.where(deviation, deviation, 1) / features.shape[1] ** 0.5
+        )
+
+
+def _sentences(pair: SentencePair) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return pair.words_a, pair.words_b
 
 
 def _tagged(tree: Tree) -> list[tuple[str, str]]:
@@ -266,7 +274,9 @@ def score(task: str, gold: NDArray[Any], predicted: NDArray[Any]) -> float:
 def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambda text: None) -> dict[str, Any]:
     """Run all systems. With `quick`, 300 pairs per part, a small grammar and one setting per system."""
     data = PairData(quick=quick, n_jobs=n_jobs)
-    log(f"{len(data.ids)} pairs, {data.notes['sentences']} sentences parsed by a grammar of {data.notes['treebank']} trees")
+    log(
+        f"{len(data.ids)} pairs, {data.notes['sentences']} sentences parsed by a grammar of {data.notes['treebank']} trees"
+    )
     chosen: dict[str, dict[str, Setting]] = {task: {} for task in TASKS}
     predicted: dict[str, dict[str, NDArray[Any]]] = {task: {} for task in TASKS}
     rows = []
@@ -303,16 +313,16 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
         "sizes": {part: len(data.rows[part]) for part in PARTS},
         **data.notes,
         "tests": {
-            "entailment": [
-                compare(items[:1], a, b) | compare_mcnemar(a, correct[a], b, correct[b]) for a, b in pairs
-            ],
+            "entailment": [compare(items[:1], a, b) | compare_mcnemar(a, correct[a], b, correct[b]) for a, b in pairs],
             "relatedness": [
                 {"a": a, "b": b, "over": "items"}
                 | compare_correlations(ids, gold, predicted["relatedness"][a], predicted["relatedness"][b])
                 for a, b in pairs
             ],
         },
-        "published": [dict(zip(("system", "accuracy", "pearson", "spearman"), each, strict=True)) for each in PUBLISHED],
+        "published": [
+            dict(zip(("system", "accuracy", "pearson", "spearman"), each, strict=True)) for each in PUBLISHED
+        ],
         "items": items,
     }
 
@@ -350,7 +360,9 @@ def compare_correlations(ids: Sequence[Sequence[Any]], gold: Floats, a: Floats, 
     def correlation(sums: Floats) -> Floats:
         n, x, y, xx, yy, xy = (sums[..., k] for k in range(6))
         variances = np.maximum(n * xx - x * x, 0) * np.maximum(n * yy - y * y, 0)
-        return np.asarray(np.where(variances > 0, (n * xy - x * y) / np.sqrt(np.where(variances > 0, variances, 1)), 0.0))
+        return np.asarray(
+            np.where(variances > 0, (n * xy - x * y) / np.sqrt(np.where(variances > 0, variances, 1)), 0.0)
+        )
 
     tables = [[sums_of(a)], [sums_of(np.zeros(len(gold)) if b is None else b)]]
     return bootstrap_difference(ids, tables, correlation)
@@ -418,7 +430,9 @@ def picture(results: dict[str, Any], path: Path) -> None:
     """Draw both scores of each system with their intervals. Requires matplotlib."""
     names = [row["system"] for row in results["rows"]][::-1]
     with writing.saved_figure(path, 2, figsize=(9.5, 4.2), sharey=True) as (_, panels):
-        for axes, task, label in zip(panels, TASKS, ("entailment: accuracy, %", "relatedness: Pearson's r"), strict=True):
+        for axes, task, label in zip(
+            panels, TASKS, ("entailment: accuracy, %", "relatedness: Pearson's r"), strict=True
+        ):
             for height, row in enumerate(results["rows"][::-1]):
                 (low, high), value = row[task]["interval"], row[task]["test"]
                 axes.plot([low, high], [height, height], color="C0")

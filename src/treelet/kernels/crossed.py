@@ -114,9 +114,8 @@ class Crossed(Kernel):
         return self.first, self.second, self.first
 
     def coerce(self, X: Any) -> Table:
-        table = X
-        for side in self.sides():
-            table = side._table(table)
+        first, second = self.sides()
+        table = second._table(first._table(X))
         self._pairs(table)
         return table
 

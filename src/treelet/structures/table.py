@@ -222,9 +222,7 @@ class Table(Tabled):
                     raise ParameterError(f"Row {row} has no value for the column {name!r}. {known}")
         return column
 
-    def coerced(
-        self, name: Names, coerce: Callable[[Any], Any], joined: Callable[[], Any] | None = None
-    ) -> Any:
+    def coerced(self, name: Names, coerce: Callable[[Any], Any], joined: Callable[[], Any] | None = None) -> Any:
         """Return a column, or the matrix of several columns, as converted by `coerce`. The result is cached.
 
         `coerce` must return its argument if no conversion is needed, and raise a TreeletError if the
@@ -386,10 +384,12 @@ def stacked(first: Any, second: Any) -> Any:
         return Vectors._of(vstack([first.renumbered(names), second.renumbered(names)], format="csr"), names)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and first.shape[1:] == second.shape[1:]:
         return np.concatenate([first, second])
-    if hasattr(first, "tocsr") and hasattr(second, "tocsr") and first.shape[1] == second.shape[1]:
-        from scipy.sparse import vstack
+    blocks = first, second
+    matrices = all(hasattr(block, "tocsr") or isinstance(block, np.ndarray) for block in blocks)
+    if matrices and first.shape[1:] == second.shape[1:]:  # at least one of them is sparse
+        from scipy.sparse import csr_matrix, vstack
 
-        return vstack([first, second], format="csr")
+        return vstack([csr_matrix(block) for block in blocks], format="csr")
     if isinstance(first, list) and isinstance(second, list):
         return first + second
     raise InputTypeError(
