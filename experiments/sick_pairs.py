@@ -390,9 +390,27 @@ def page(results: dict[str, Any]) -> str:
             task: max(results["rows"], key=lambda row: row[task]["trial"])  # chosen on the trial pairs
             for task in TASKS
         },
+        edges=[
+            (
+                name,
+                task,
+                [PARAMETER_NAMES.get(key, key) for key, grid in system.grids.items() if is_edge(grid, setting[key])],
+            )
+            for name, system in systems(quick=results["quick"]).items()
+            for row in results["rows"]
+            if row["system"] == name
+            for task in TASKS
+            for setting in [row[task]["setting"]]
+            if any(is_edge(grid, setting[key]) for key, grid in system.grids.items())
+        ],
         describe_setting=describe_setting,
         between=lambda ends, digits: f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}",
     )
+
+
+def is_edge(grid: Sequence[Any], value: Any) -> bool:
+    """Return whether a value is at an edge of a grid of at least three values."""
+    return len(grid) > 2 and value in (grid[0], grid[-1])
 
 
 def describe_setting(at: Setting) -> str:

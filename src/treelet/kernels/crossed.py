@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from treelet.kernels.on import On
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.values import check_inner, check_logs, check_values, fits, to_logs
 from treelet.structures.table import Name, Names, Table, stacked
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 
 class _CrossedEvaluator(Evaluator):
@@ -27,11 +31,16 @@ class _CrossedEvaluator(Evaluator):
         others = None if columns is None else columns.members
         self.parts = [kernel.kernel.evaluator(rows.members, others, logs=self.inner_logs)]
 
+    def on(self, device: Device) -> Evaluator:
+        there = copy.copy(self)
+        there.parts, there.xp = [part.on(device) for part in self.parts], device.xp
+        return there
+
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
-        members = np.zeros((2 * len(out), 2 * out.shape[1]))
+        members = self.xp.zeros((2 * len(out), 2 * out.shape[1]))
         self.parts[0].fill(2 * begin, 2 * end, members, halves)
         if halves:  # in the square of a pair with itself, only one of two equal values was computed
-            own = np.arange(len(out))
+            own = self.xp.arange(len(out))
             members[2 * own, 2 * (begin + own) + 1] = members[2 * own + 1, 2 * (begin + own)]
         straight, across = (members[0::2, 0::2], members[1::2, 1::2]), (members[0::2, 1::2], members[1::2, 0::2])
         with np.errstate(over="ignore", invalid="ignore"):
