@@ -185,6 +185,6 @@ EXPERIMENTS = {
         "sick_pairs",
         "entailment and relatedness of sentence pairs with kernels on pairs of trees (SICK; Severyn & Moschitti 2012)",
         ("sick", "ptb_sample", "masc_srl", "questionbank", "craft"),
-        20,
+        16,
     ),
 }

@@ -122,9 +122,9 @@ class Explanation(Tabled):
         return self.score - math.fsum(fragment.share for fragment in self.fragments)
 
     @property
-    def names(self) -> list[str]:
-        """Text of each fragment, after the name of its column if the fragments come from several columns of trees."""
-        return _names(self.fragments)
+    def sides(self) -> list[Any]:
+        """Column of each fragment if trees come from several columns, such as the two sides of a pair; otherwise None."""
+        return _sides(self.fragments)
 
     @property
     def score_name(self) -> str:
@@ -142,8 +142,10 @@ class Explanation(Tabled):
 
     def __str__(self) -> str:
         lines = [f"{self.score:+z.4f}  {self.score_name}"]
-        listed = self.fragments[:_LINES]
-        lines += [f"{fragment.share:+z.4f}  {name}" for fragment, name in zip(listed, self.names, strict=False)]
+        lines += [
+            f"{fragment.share:+z.4f}  {_named(fragment.tree, side)}"
+            for fragment, side in zip(self.fragments[:_LINES], self.sides, strict=False)
+        ]
         left = self.score - math.fsum(fragment.share for fragment in self.fragments[:_LINES])
         return "\n".join([*lines, f"{left:+z.4f}  all else, intercept {self.intercept:+z.4f}"])
 
@@ -189,19 +191,23 @@ class TopFragments(Tabled, list[WeightedFragment]):
         self.output, self.complete, self.exact = output, complete, exact
 
     def __str__(self) -> str:
-        return "\n".join(f"{fragment.weight:+z.4f}  {name}" for fragment, name in zip(self, _names(self), strict=True))
+        return "\n".join(
+            f"{fragment.weight:+z.4f}  {_named(fragment.tree, side)}"
+            for fragment, side in zip(self, _sides(self), strict=True)
+        )
 
 
-def _names(fragments: Sequence[FragmentShare | WeightedFragment]) -> list[str]:
-    """Return the text of each fragment, after its column if the fragments come from several columns.
+def _sides(fragments: Sequence[FragmentShare | WeightedFragment]) -> list[Any]:
+    """Return the column of each fragment if the fragments come from several columns of trees, otherwise None.
 
     >>> from treelet import SubsetTree
-    >>> _names([FragmentShare("(N cat)", 1.0, SubsetTree(), "a"), FragmentShare("(N dog)", 1.0, SubsetTree(), "b")])
-    ['a: (N cat)', 'b: (N dog)']
+    >>> _sides([FragmentShare("(N cat)", 1.0, SubsetTree(), "a"), FragmentShare("(N dog)", 1.0, SubsetTree(), "b")])
+    ['a', 'b']
     """
     columns = [None if isinstance(fragment.tree, VectorFeature) else fragment.column for fragment in fragments]
     several = len({column for column in columns if column is not None}) > 1
-    return [
-        f"{column}: {fragment.tree}" if several and column is not None else str(fragment.tree)
-        for fragment, column in zip(fragments, columns, strict=True)
-    ]
+    return columns if several else [None] * len(columns)
+
+
+def _named(fragment: Any, side: Any) -> str:
+    return str(fragment) if side is None else f"{side}: {fragment}"

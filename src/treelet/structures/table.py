@@ -219,7 +219,9 @@ class Table(Tabled):
                 if value is _ABSENT:
                     keys = self._row(row)
                     known = f"Its keys are {some_of(keys)}." if keys else "The row is empty."
-                    raise ParameterError(f"Row {row} has no value for the column {name!r}. {known}")
+                    raise ParameterError(
+                        f"Row {row} has no value for the column {name!r}. {known} Write None for a missing tree."
+                    )
         return column
 
     def coerced(self, name: Names, coerce: Callable[[Any], Any], joined: Callable[[], Any] | None = None) -> Any:
