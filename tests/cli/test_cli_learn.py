@@ -298,7 +298,8 @@ def test_pairs_of_trees(tmp_path: Path) -> None:
     assert {fragment["column"] for fragment in fragments} == {"left/t", "right/t"}
     assert not any(":" in fragment["fragment"] for fragment in fragments)
     assert "  right/t: (REL-N cats)" in succeed("explain", model, pairs)
-    assert succeed("convert", pairs, "-", "--to", "kelp") == pairs.read_text()
+    assert run("convert", pairs, tmp_path / "again.klp", "--to", "kelp").exit_code == 0
+    assert (tmp_path / "again.klp").read_text() == pairs.read_text()
 
 
 def test_several_trees_a_line(tmp_path: Path) -> None:
