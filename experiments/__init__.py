@@ -187,4 +187,10 @@ EXPERIMENTS = {
         ("splits",),
         page="collins-duffy",
     ),
+    "pairs": Experiment(
+        "sick_pairs",
+        "entailment and relatedness of sentence pairs with kernels on pairs of trees (SICK; Severyn & Moschitti 2012)",
+        ("sick", "ptb_sample", "masc_srl", "questionbank", "craft"),
+        16,
+    ),
 }

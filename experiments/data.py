@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -39,6 +39,7 @@ ORIGINS = {
     "propbank_wsj_sample": "PropBank's arguments (github.com/propbank/propbank-release) aligned to the Penn Treebank sample",
     "masc_srl": "the trees of MASC (anc.org) with PropBank's arguments (github.com/propbank/propbank-release)",
     "semeval2010_t8": "SemEval-2010 task 8, relations between nominals (Hendrickx et al. 2010), with parses",
+    "sick": "SICK (Marelli et al. 2014), sentence pairs with relatedness and entailment, and the same sentences tagged",
     "ppi": "BioInfer's protein pairs (Pyysalo et al. 2007), in the unified format for protein interactions",
     "conll04": "entities and relations of Roth & Yih (2004)",
     "conll2000": "tags and chunks of CoNLL-2000 (nltk.download('conll2000'))",
@@ -200,6 +201,51 @@ def grammar_treebanks(without: Collection[tuple[str, ...]] = (), limit: int | No
         if limit is not None and len(trees) >= limit:
             break
     return list(trees.values())[:limit], removed
+
+
+# --- pairs of sentences: SICK ------------------------------------------------------------------------------------
+
+
+class SentencePair(NamedTuple):
+    """Two tagged sentences, how related they are (1 to 5), and whether the first entails or contradicts the second."""
+
+    id: str
+    words_a: tuple[str, ...]
+    tags_a: tuple[str, ...]
+    words_b: tuple[str, ...]
+    tags_b: tuple[str, ...]
+    relatedness: float
+    entailment: str
+
+
+def sick(part: str = "train") -> list[SentencePair]:
+    """Load the sentence pairs of SICK (SemEval-2014 task 1).
+
+    Parameters
+    ----------
+    part : {"train", "trial", "test"}, default "train"
+        The 4,500 training, 500 trial or 4,927 test pairs.
+
+    Returns
+    -------
+    list of SentencePair
+        The pairs, in the order of the file.
+    """
+    check_one_of("part", part, ("train", "trial", "test"))
+    path = corpus("sick", f"{part}.tsv")
+    with open_source(path) as source:
+        rows = [line.split("\t") for _, line in source.text_lines()][1:]
+    with open_source(corpus("sick", f"{part}.tags")) as source:
+        sentences = [[token.split("|")[:2] for token in line.split()] for _, line in source.text_lines()]
+    if len(sentences) < 2 * len(rows) or any(len(row) != 5 for row in rows):
+        raise FormatError(
+            "five columns per pair, and two lines of tagged words in the other file, are needed.", str(path)
+        )
+    pairs = []
+    for (number, _, _, relatedness, entailment), *sides in zip(rows, sentences[0::2], sentences[1::2], strict=False):
+        (words_a, tags_a), (words_b, tags_b) = (zip(*side, strict=True) for side in sides)
+        pairs.append(SentencePair(number, words_a, tags_a, words_b, tags_b, float(relatedness), entailment))
+    return pairs
 
 
 # --- parses by Link Grammar ----------------------------------------------------------------------------------------

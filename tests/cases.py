@@ -14,6 +14,7 @@ import numpy as np
 from treelet.kernels import (
     Bag,
     Constant,
+    Crossed,
     ForestKernel,
     Kernel,
     Linear,
@@ -101,6 +102,7 @@ def _row(rng: np.random.Generator, number: int) -> dict[str, Any]:
         "bag": [random_tree(rng, 3) for _ in range(number % 3)],
         "forest": random_forest(rng, 1 + number % 3),
         "tags": _tagged(rng),
+        "point": _vector(rng),
     }
 
 
@@ -251,6 +253,12 @@ COMPOSED = {
     "on all, normalized": Case((On("tree", SST) + On("number", Linear()) + Constant(1)).normalized(), "rows"),
     "on forests": Case(On("forest", FOREST.normalized()) + 0.5 * On("tree", PT), "rows"),
     "on forests, normalized": Case((On("forest", FOREST) + On("number", Linear())).normalized(), "rows"),
+    "crossed": Case(Crossed("tree", "other", SST), "rows", False),
+    "crossed normalized": Case(Crossed("tree", "other", PT.normalized()).normalized(), "rows", False),
+    "crossed numbers": Case(Crossed("point", "vector", Linear().polynomial(2, 1)), "rows", False),
+    "crossed and more": Case(
+        0.5 * Crossed("other", "tree", SST + PT).normalized() + On("tree", SST) + On("number", Linear()), "rows", False
+    ),
     "on tags": Case(On("tags", TAGS) + 0.1 * On("number", Linear()), "rows"),
 }
 """Sums, products, multiples, wrappers, columns and bags."""

@@ -141,9 +141,18 @@ def test_the_order_of_a_pair(case: Case) -> None:
         np.testing.assert_allclose(case.kernel([a], [b]), case.kernel([b], [a]), rtol=1e-12)
 
 
+@each_case
+def test_values_row_by_row(case: Case) -> None:
+    X = EXAMPLES[case.kind]
+    kernel, first, second = case.kernel, case.kernel.coerce(X[:8]), case.kernel.coerce(X[8:])
+    expected = np.diag(kernel(first, second))
+    np.testing.assert_allclose(kernel.diag(first, second), expected, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(kernel.diag(X[:8], X[8:]), expected, rtol=1e-9, atol=1e-300)
+
+
 SEVERAL_PARTS = (
     "named sum", "normalized sum of normalized", "product of a sum", "gaussian of a sum", "normalized polynomial",
-    "smoothed and more", "gaussian of forests", "locality and subsequence", "bag of a sum", "on all, normalized",
+    "smoothed and more", "gaussian of forests", "locality and subsequence", "bag of a sum", "on all, normalized", "crossed and more",
 )  # fmt: skip
 """Composed kernels whose parts are computed in different ways. Others differ only in their numbers."""
 

@@ -46,6 +46,8 @@ VALUES: dict[str, list[Any]] = {  # the first value that differs from the defaul
     "memory": ["1GiB"],
     "min_trees": [2],
     "model": [tl.KernelSVC(KERNEL)],
+    "first": ["a"],
+    "second": ["b"],
     "mu": [0.25],
     "mu_bounds": ["fixed"],
     "n": [50],

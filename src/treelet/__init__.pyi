@@ -33,6 +33,7 @@ from treelet.fragments import (
 from treelet.matrices import gram as gram, lazy_gram as lazy_gram, nearest as nearest
 from treelet.kernels import (
     Bag as Bag,
+    Crossed as Crossed,
     ForestKernel as ForestKernel,
     Linear as Linear,
     Locality as Locality,

@@ -73,6 +73,12 @@ def test_every_kind_is_drawn_with_all_its_texts(page: Any, draw: Draw) -> None:
     assert sorted(texts(page)) == ["N", "V", "flies", "time"]
 
 
+def test_shared_words_are_marked(page: Any, draw: Draw) -> None:
+    draw(tl.cuts.mark_shared(SENTENCE, "(S (NP (D the) (N dog)))")[0])
+    marked = "[...document.querySelectorAll('#here .treelet-shared > text')].map((one) => one.textContent)"
+    assert sorted(page.evaluate(marked)) == ["REL-N", "REL-NP"]
+
+
 def test_boxes_do_not_overlap(page: Any, draw: Draw, wsj: tl.Treebank) -> None:
     for tree in [wsj[k] for k in (0, 7, 40)]:
         for words in ("bottom", "hang"):

@@ -283,6 +283,25 @@ def test_svm_light_tk_files_unchanged(tmp_path: Path) -> None:
     assert report("explain", model, test)["examples"][0]["fragments"][0]["fragment"].startswith("vector[2] = 1.")
 
 
+def test_pairs_of_trees(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.klp"
+    lines = [
+        f"{label} |<| |BT:t| (S ({mark}N cat) (V {verb})) |ET| |,| |BT:t| (S ({mark}N cats) (V ran)) |ET| |>|\n"
+        for label, mark in (("yes", "REL-"), ("no", ""))
+        for verb in ("runs", "sat")
+    ]
+    pairs.write_text("".join(lines))
+    model = tmp_path / "m.treelet"
+    succeed("train", pairs, "-o", model, "--kernel", "sst")
+    assert succeed("predict", model, pairs).split() == ["yes", "yes", "no", "no"]
+    fragments = report("explain", model, pairs)["examples"][0]["fragments"]
+    assert {fragment["column"] for fragment in fragments} == {"left/t", "right/t"}
+    assert not any(":" in fragment["fragment"] for fragment in fragments)
+    assert "  right/t: (REL-N cats)" in succeed("explain", model, pairs)
+    assert run("convert", pairs, tmp_path / "again.klp", "--to", "kelp").exit_code == 0
+    assert (tmp_path / "again.klp").read_text() == pairs.read_text()
+
+
 def test_several_trees_a_line(tmp_path: Path) -> None:
     examples = generate(30, 1, ("person", "place"))
     train, test, model = tmp_path / "train.dat", tmp_path / "test.dat", tmp_path / "m.treelet"

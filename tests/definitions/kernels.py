@@ -451,6 +451,14 @@ def on_columns(kernel: kernels.On, inner: Slow) -> Slow:
 
 
 @definition.register
+def _crossed(kernel: kernels.Crossed) -> Slow:
+    inner, one, other = definition(kernel.kernel), kernel.first, kernel.second
+    return lambda x, y: (
+        inner(x[one], y[one]) * inner(x[other], y[other]) + inner(x[one], y[other]) * inner(x[other], y[one])
+    )
+
+
+@definition.register
 def _bag(kernel: kernels.Bag) -> Slow:
     return over_members(definition(kernel.kernel))
 

@@ -67,6 +67,7 @@ def examples(kind: str, min_size: int = 2, max_size: int = 6, max_nodes: int = 9
                 "bag": st.lists(few, max_size=3),
                 "forest": forests(max_trees=2),
                 "tags": tagged(max_size=4),
+                "point": vectors,
             }
         ),
     }

@@ -112,8 +112,15 @@ def atom(random: Random, kind: str) -> Kernel:
         )
     if random.random() < 0.15:
         return tl.On("bag", atom(random, "bags of trees"))
+    if random.random() < 0.15:
+        return crossed(random)
     column = random.choice(sorted(COLUMNS))
     return tl.On(column, made(random, COLUMNS[column], random.choice([0, 0, 1])))
+
+
+def crossed(random: Random) -> Kernel:
+    first, second = random.sample(["tree", "other"], 2)
+    return tl.Crossed(first, second, made(random, "trees", random.choice([0, 0, 1])))
 
 
 def constant(random: Random, kind: str, depth: int) -> Kernel:
@@ -279,6 +286,7 @@ of_wrap("Gaussian", gaussian)
 of_wrap("PolynomialOf", power)
 of_wrap("On", lambda random, kind, depth: atom(random, kind), ["rows"])
 of_wrap("Bag", lambda random, kind, depth: atom(random, kind), ["bags of trees", "bags of vectors", "bags of tagged"])
+of_wrap("Crossed", lambda random, kind, depth: crossed(random), ["rows"])
 of_wrap("Distance", lambda random, kind, depth: made(random, kind, depth).distance())
 
 

@@ -175,11 +175,19 @@ def test_kelp_documents_come_back(data: st.DataObject) -> None:
         word.filter(lambda name: not name.isdecimal()) | st.integers(3, 10**17), numbers, max_size=4
     )
     dense = st.lists(numbers, min_size=2, max_size=2).map(lambda pair: dict(enumerate(pair, 1)))
+    left, right = data.draw(st.sampled_from([("left/", "right/"), ("", "right/"), ("left/", "")]))
     document = Document(
-        trees={"a b": Treebank(column(st.none() | writable, Tree("x"))).columns},
+        trees={
+            "a b": Treebank(column(st.none() | writable, Tree("x"))).columns,
+            f"{left}t": Treebank(column(st.none() | writable, Tree("y"))).columns,
+            f"{right}t": Treebank(column(st.none() | writable, Tree("|,|", ["|>|"]))).columns,
+        },
         labels=data.draw(st.lists(st.sampled_from(["", "a", "a b", "#", "猫:1"]), min_size=rows, max_size=rows)),
-        vectors={"sparse": column(sparse, {"01": 1.0}), "dense:猫": column(dense | st.just({}), {1: 0.1, 2: 0.0})},
-        strings={"note": column(text.filter(lambda t: "|ES|" not in f" {t} |ES"), " two  spaces ")},
+        vectors={
+            f"{left}sparse": column(sparse, {"01": 1.0}),
+            "dense:猫": column(dense | st.just({}), {1: 0.1, 2: 0.0}),
+        },
+        strings={f"{right}note": column(text.filter(lambda t: "|ES|" not in f" {t} |ES"), " two  spaces ")},
     )
     assert content(read_all(written(document, "kelp"), "kelp")) == content(document)
 
@@ -703,6 +711,38 @@ def test_kelp_lines() -> None:
     )
 
 
+def test_kelp_pairs() -> None:
+    text = (
+        "yes |<| |BT:t| (A a) |ET| |BV:w| x:1 |EV| |,| |BT:t| (A b) |ET| |>| |BV:pair| sim:0.5 |EV|\n"
+        "no |<||BT:t|(A |,|)|ET||,||>|\n"
+        "|<| |,| |BT:t| (A c) |ET||>||BT:t| (B b) |ET|\n"
+    )
+    document = read_all(text, "kelp")
+    assert content(document) == (
+        {"left/t": ["(A a)", "(A |,|)", ""], "right/t": ["(A b)", "", "(A c)"], "t": ["", "", "(B b)"]},
+        ["yes", "no", ""],
+        {"left/w": [{"x": 1.0}, {}, {}], "pair": [{"sim": 0.5}, {}, {}]},
+        {},
+    )
+    assert written(document, "kelp") == (
+        "yes |<| |BT:t| (A a) |ET| |BV:w| x:1.0 |EV| |,| |BT:t| (A b) |ET| |>| |BV:pair| sim:0.5 |EV|\n"
+        "no |<| |BT:t| (A |,|) |ET| |,| |>|\n"
+        "|<| |,| |BT:t| (A c) |ET| |>| |BT:t| (B b) |ET|\n"
+    )
+    assert content(read_all(written(document, "kelp"), "kelp")) == content(document)
+
+
+def test_pairs_of_one_format_are_pairs_of_the_other() -> None:
+    text = "1 |BT| (A a) |BT| (B b) |ET| 1:2.0 |EV|\n-1 |BT| |BT| (B b) |ET| |EV|\n2 |BT| (A a) |BT| |ET| |EV|\n"
+    pairs = read_all(text, "svmlight_tk")
+    assert list(pairs.trees) == ["tree1", "tree2"]
+    assert written(pairs, "svmlight_tk") == text
+    named = Document(dict(zip(("left/t", "right/t"), pairs.trees.values(), strict=True)), pairs.labels, pairs.vectors)
+    again = read_all(written(named, "kelp"), "kelp")
+    assert content(again) == content(named)
+    assert written(again, "svmlight_tk") == text
+
+
 def test_kelp_features_that_are_numbers_are_those_of_svm_light() -> None:
     document = read_all("a |BT:t| (A a) |ET| |BV:v| 2:0.5 07:1 0:2 7:3 x1:4 |EV|", "kelp")
     assert document.vectors["v"] == [{2: 0.5, "07": 1.0, "0": 2.0, 7: 3.0, "x1": 4.0}]
@@ -730,7 +770,15 @@ def test_kelp_features_that_are_numbers_are_those_of_svm_light() -> None:
         ("é |BDV:x| 1,é |EDV|", 13, "'é' is not a number"),
         ("é |BS:x| text", 3, "|BS:x| is not closed on this line. Write |ES| at its end."),
         ("(é x)", 1, "this tree has no marker. Write |BT:name| before the tree"),
-        ("|<||BT:x| (é x) |ET||>|", 1, "unexpected '|<||BT:x| (é x) |ET|'."),
+        ("|<||BT:x| (é x) |ET||>|", 21, "unexpected |>|. Write a pair as |<| left |,| right |>|."),
+        ("é |<| |BT:x| (é x) |ET|", 3, "this pair is not closed. Write |,| between its sides"),
+        ("é |<| |BT:x| (é x) |ET| |,| |BT:x| (é x) |ET|", 3, "this pair is not closed"),
+        ("é |,| |BT:x| (é x) |ET|", 3, "unexpected |,|."),
+        ("é |<| |<| |BT:x| (é x) |ET| |,| |>| |,| |>|", 7, "its sides are not pairs"),
+        ("é |<| |,| |>| |<| |,| |>|", 15, "There can be one pair per line"),
+        ("|<| é |BT:x| (é x) |ET| |,| |>|", 5, "Write labels before |<|."),
+        ("|<| |BT:x| (é x) |ET| |BT:x| (é x) |ET| |,| |>|", 23, "|BT:x| occurs twice"),
+        ("|<| |,| |BT:x| (é x |BT:y| (é x) |ET| |>|", 9, "|BT:x| is not closed before the next part"),
     ],
 )
 def test_kelp_errors(line: str, column: int, message: str) -> None:

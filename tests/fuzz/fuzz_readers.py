@@ -326,7 +326,7 @@ TARGETS = {
     "tsv": Target(partial(read_examples, "tsv"), texts("\n".join(f"deed\t{tree}" for tree in TREES), "label\ttree\na\t(A x)\n"), (*BRACKETS, b"\t", b'"')),
     "csv": Target(partial(read_examples, "csv"), texts("label,tree\na,(A x)\n", 'tree,label\n"(A ""x"")",b\n'), (*BRACKETS, b",", b'"')),
     "svmlight_tk": Target(partial(read_examples, "svmlight_tk"), texts(f"1 |BT| {TREES[1]} |BT| (A x) |ET| 1:0.5 3:2 |BV| 2:1 |EV|", f"-1 qid:3 |BT| {TREES[1]} |ET|"), SVMLIGHT),
-    "kelp": Target(partial(read_examples, "kelp"), texts("deed |BT:t| (A x) |ET| |BV:v| a:1 b:2 |EV| |BS:s| text |ES|", "thing |<||BT| (A x) |ET| |,| |BT| (A y) |ET||>|"), (*SVMLIGHT, b"|BT:t|", b"|BS|", b"|ES|", b"|<|", b"|>|", b"|,|", b"|BDV|", b"|EDV|")),
+    "kelp": Target(partial(read_examples, "kelp"), texts("deed |BT:t| (A x) |ET| |BV:v| a:1 b:2 |EV| |BS:s| text |ES|", "thing |<||BT:t| (A x) |ET| |,| |BT:t| (A y) |ET||>|"), (*SVMLIGHT, b"|BT:t|", b"|BS|", b"|ES|", b"|<|", b"|>|", b"|,|", b"|BDV|", b"|EDV|")),
     "conllu trees": Target(partial(read_trees, "conllu"), texts(CONLLU, "# text = a\n" + CONLLU), (b"\t", b"_", b"0", b"1-2", b"1.1", b"root", b"\n\n")),
     "conllu": Target(read_dependencies, texts(CONLLU, "# text = a\n" + CONLLU), (b"\t", b"_", b"0", b"1-2", b"1.1", b"root", b"\n\n", b"-1")),
     "tagged columns": Target(partial(read_tagged, "columns"), texts("the D\ncat N\n\nsleeps V\n", "the\tD\n"), (b"\t", b"\n\n", b" ", b"#")),

@@ -162,7 +162,10 @@ def _explained(predictor: SavedPredictor, contents: Examples, class_name: str | 
                     "predicted": value if isinstance(value, float | int) else str(value),
                     "output": str(explanation.output) if predictor.task == "classify" else None,
                     "score": explanation.score,
-                    "fragments": [{"fragment": str(fragment.tree), "share": fragment.share} for fragment in fragments],
+                    "fragments": [
+                        {"fragment": str(fragment.tree), "column": side, "share": fragment.share}
+                        for fragment, side in zip(fragments, explanation.sides, strict=False)
+                    ],
                     "rest": explanation.score - sum(fragment.share for fragment in fragments),
                     "intercept": explanation.intercept,
                 }
@@ -194,7 +197,9 @@ def _text(explanation: dict[str, Any]) -> str:
         else ""
     )
     lines = [f"{explanation['number']}. {words or '(no words)'}", f"   {explanation['score']:+z.4f}  {meaning}{also}"]
-    lines += [f"   {fragment['share']:+z.4f}  {fragment['fragment']}" for fragment in explanation["fragments"]]
+    for fragment in explanation["fragments"]:
+        side = "" if fragment["column"] is None else f"{fragment['column']}: "
+        lines.append(f"   {fragment['share']:+z.4f}  {side}{fragment['fragment']}")
     lines.append(f"   {explanation['rest']:+z.4f}  all else, intercept {explanation['intercept']:+z.4f}")
     return "\n".join(map(printable, lines))
 

@@ -458,9 +458,9 @@ def _warn_of_new_features(model: SavedPredictor, columns: dict[Any, Any], file: 
 
 
 def _columns(kernel: Kernel) -> Iterator[str | int]:
-    from treelet.kernels import Kernel, On
+    from treelet.kernels import Crossed, Kernel, On
 
-    if isinstance(kernel, On):
+    if isinstance(kernel, (On, Crossed)):
         yield from kernel.names
         return
     for value in kernel.get_params(deep=False).values():

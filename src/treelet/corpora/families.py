@@ -350,7 +350,7 @@ class _Side:
 
     def __init__(self, measure: Pairwise, X: Any, threshold: float) -> None:
         present = _present(X)
-        own = np.zeros(len(X)) if measure.is_distance else measure.diag(X)  # type: ignore[attr-defined]
+        own = np.zeros(len(X)) if measure.is_distance else measure.diag(X)
         # Copies of an example that does not reach the threshold with itself do not reach it either.
         key = np.arange(len(X)) + (X.columns.roots.max(initial=0) + 1 if isinstance(X, Treebank) else 0)
         if isinstance(X, Treebank):

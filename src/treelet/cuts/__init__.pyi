@@ -16,6 +16,8 @@ from treelet.cuts.features import indicators as indicators
 from treelet.cuts.features import role_features as role_features
 from treelet.cuts.features import voice as voice
 from treelet.cuts.forest_index import ForestIndex as ForestIndex
+from treelet.cuts.pairs import mark_shared as mark_shared
+from treelet.cuts.pairs import pruned as pruned
 from treelet.cuts.relations import enclosed_forest as enclosed_forest
 from treelet.cuts.relations import mark_tree as mark_tree
 from treelet.cuts.relations import marked_forest as marked_forest

@@ -553,9 +553,16 @@ class EditSimilarity(EditMeasure):
     def edit_distance(self) -> EditDistance:
         return self.distance
 
-    def diag(self, X: Any) -> Vector:
-        """Return the similarity of each tree with itself, which is 1."""
-        return np.ones(len(self.coerce(X)))
+    def diag(self, X: Any, Y: Any | None = None) -> Vector:
+        """Return the similarity of each tree with itself, which is 1, or with the tree of Y in the same row.
+
+        Examples
+        --------
+        >>> import treelet as tl
+        >>> tl.EditDistance().similarity().diag(["(NP (D the) (N cat))"], ["(NP (D a) (N cat))"])
+        array([0.8])
+        """
+        return np.ones(len(self.coerce(X))) if Y is None else super().diag(X, Y)
 
     def __repr__(self) -> str:
         return f"{self.distance!r}.similarity()"

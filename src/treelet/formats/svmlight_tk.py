@@ -407,10 +407,13 @@ register(
 )
 
 
-# --- KeLP files: labels, then named trees, vectors and texts, one example per line ------------------------------------
+# --- KeLP files: labels, then named trees, vectors and texts, or pairs of them, one example per line ------------------
 
 _CLOSING = {"BT": "|ET|", "BV": "|EV|", "BDV": "|EDV|", "BS": "|ES|"}
 _OPENING = re.compile(r"\|(BT|BV|BDV|BS):([^|\n]+)\|")
+_PAIR = re.compile(r"\|([<,>])\|")
+_SIDES = "left/", "right/"
+"""Beginnings of the names of columns whose values are sides of pairs."""
 _INDEX = re.compile("[1-9][0-9]{0,17}")
 
 
@@ -418,20 +421,40 @@ _INDEX = re.compile("[1-9][0-9]{0,17}")
 
 
 def _fields(source: Source, number: int, text: str, at: int) -> Iterator[tuple[str, str, str, int]]:
-    """Yield the kind, the name and the text of each field between markers from position `at` on, and where it begins."""
+    """Yield the kind, the name and the text of each field between markers from position `at` on, and where it begins.
+
+    The names of fields within a pair begin with one of `_SIDES`.
+    """
     seen: set[tuple[str, str]] = set()
+    markers, pair, side = list("<,>"), at, ""
     while True:
         at = _GAP.match(text, at).end()  # type: ignore[union-attr]  # it matches an empty text, too
         if at == len(text):
+            if len(markers) in (1, 2):
+                raise source.error(
+                    "this pair is not closed. Write |,| between its sides and |>| after them.", number, pair
+                )
             return
+        if marker := _PAIR.match(text, at):
+            if not markers or marker[1] != markers.pop(0):
+                raise source.error(
+                    f"unexpected {marker[0]}. Write a pair as |<| left |,| right |>|. There can be one pair per line, and "
+                    "its sides are not pairs.",
+                    number,
+                    at + 1,
+                )
+            side, pair = {"<": _SIDES[0], ",": _SIDES[1], ">": ""}[marker[1]], pair if marker[1] != "<" else at + 1
+            at = marker.end()
+            continue
         opening = _OPENING.match(text, at)
         if opening is None:
             raise source.error(
-                f"unexpected {text[at : at + 20]!r}. Begin each part with |BT:name|, |BV:name|, |BDV:name| or |BS:name|.",
+                f"unexpected {text[at : at + 20]!r}. Begin each part with |BT:name|, |BV:name|, |BDV:name| or |BS:name|."
+                + (" Write labels before |<|." if side else ""),
                 number,
                 at + 1,
             )
-        kind, name = opening[1], opening[2]
+        kind, name = opening[1], side + opening[2]
         closing = _CLOSING[kind]
         end = text.find(closing, opening.end())
         if end < 0:
@@ -470,7 +493,8 @@ def _read_kelp(
     """Read labels, trees, vectors and texts, one example per line.
 
     A line has the form ``labels |BT:name| (tree) |ET| |BV:name| word:1 |EV| |BDV:name| 0.1,0.2 |EDV|
-    |BS:name| text |ES|``. Several labels are kept as one string, separated by spaces. Features of sparse
+    |BS:name| text |ES|``. A pair is ``labels |<| parts |,| parts |>| parts``. The columns of its sides have
+    the names ``left/name`` and ``right/name``, and the parts after the pair belong to both sides. Several labels are kept as one string, separated by spaces. Features of sparse
     vectors have names, but whole numbers from 1 become ints, as in SVM-Light-TK. Dense vectors are
     numbered from 1. If a name is absent on some lines, the tree is missing there, or the vector or text
     is empty. One space at each end of a text belongs to the markers.
@@ -522,10 +546,11 @@ def _read_kelp(
                 if not _OPENING.search(field):
                     raise
                 # The closing marker most likely belongs to a later part.
+                opening = text[text.rindex("|BT:", 0, at) : at]
                 raise source.error(
-                    f"|BT:{name}| is not closed before the next part. Write |ET| after its tree.",
+                    f"{opening} is not closed before the next part. Write |ET| after its tree.",
                     number,
-                    at - len(f"|BT:{name}|") + 1,
+                    at - len(opening) + 1,
                 ) from None
             trees.update(columns)
             for name, vector in row_vectors.items():
@@ -582,7 +607,7 @@ def _sparse_text(vector: Vector, place: str) -> str:
 def _write_kelp(document: Document, stream: IO[str]) -> None:
     """Write one example per line, with the names of all columns.
 
-    Vectors that are numbered from 1 to the same length in all rows are written as dense vectors, others as
+    Columns with names such as ``left/tree`` and ``right/tree`` are written as the sides of pairs. Vectors that are numbered from 1 to the same length in all rows are written as dense vectors, others as
     sparse vectors. Missing trees, empty vectors and empty texts are omitted, so a column without any other
     values is lost. A row without any other values is written with one empty part. A tree or a text that
     contains its own closing marker (``|ET|``, ``|ES|``) raises an error.
@@ -605,28 +630,29 @@ def _write_kelp(document: Document, stream: IO[str]) -> None:
                 "contain '|' or start with '('.",
                 where,
             )
-        parts = [label] if label else []
-        for name, trees in texts:
-            if tree := next(trees):
-                parts.append(_enclosed("BT", name, tree, where))
+        fields = [("BT", name, tree) for name, trees in texts if (tree := next(trees))]
         for name, values in document.vectors.items():
             if values[row] and name in dense:
                 listed = ",".join(_number_text(values[row][index], where) for index in range(1, len(values[row]) + 1))
-                parts.append(_enclosed("BDV", name, listed, where))
+                fields.append(("BDV", name, listed))
             elif values[row]:
-                parts.append(_enclosed("BV", name, _sparse_text(values[row], where), where))
-        for name, strings in document.strings.items():
-            if strings[row]:
-                parts.append(_enclosed("BS", name, strings[row], where))
-        if not parts:  # a blank line would not be read back
+                fields.append(("BV", name, _sparse_text(values[row], where)))
+        fields += [("BS", name, strings[row]) for name, strings in document.strings.items() if strings[row]]
+        if not fields and not label:  # a blank line would not be read back
             groups = (("BT", document.trees), ("BV", document.vectors), ("BS", document.strings))
             empty = next(((kind, name) for kind, names in groups for name in names), None)
             if empty is None:
                 raise FormatError(
                     "this row is empty, so it cannot be written. Give it a label, or remove the row.", where
                 )
-            parts.append(_enclosed(*empty, "", where))
-        _write_line(" ".join(parts), stream, where)
+            fields.append((*empty, ""))
+        sides: dict[str, list[str]] = {side: [] for side in (*_SIDES, "")}
+        for kind, name, text in fields:
+            side = next(side for side in sides if name.startswith(side))
+            sides[side].append(_enclosed(kind, name.removeprefix(side), text, where))
+        left, right, others = sides.values()
+        pair = ["|<|", *left, "|,|", *right, "|>|"] if left or right else []
+        _write_line(" ".join([*([label] if label else []), *pair, *others]), stream, where)
 
 
 def _looks_like_kelp(head: bytes) -> str | None:
@@ -638,7 +664,7 @@ def _looks_like_kelp(head: bytes) -> str | None:
 register(
     Format(
         "kelp",
-        "KeLP: labels |BT:name| tree |ET| |BV:name| features |EV| |BS:name| text |ES|",
+        "KeLP: labels |BT:name| tree |ET| |BV:name| features |EV| |BS:name| text |ES|; pairs |<| left |,| right |>|",
         _read_kelp,
         _write_kelp,
         (".klp", ".kelp"),

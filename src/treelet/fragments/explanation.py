@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from treelet.kernels import Kernel
+from treelet.kernels.fragments import VectorFeature
 from treelet.shown import Tabled
 
 _LINES = 10  # number of fragments that are printed
@@ -121,6 +122,11 @@ class Explanation(Tabled):
         return self.score - math.fsum(fragment.share for fragment in self.fragments)
 
     @property
+    def sides(self) -> list[Any]:
+        """Column of each fragment if trees come from several columns, such as the two sides of a pair; otherwise None."""
+        return _sides(self.fragments)
+
+    @property
     def score_name(self) -> str:
         """Name of the score, such as "score of 'human'" or "score of output 0"."""
         outputs = self.output if isinstance(self.output, tuple) else (self.output,)
@@ -136,7 +142,10 @@ class Explanation(Tabled):
 
     def __str__(self) -> str:
         lines = [f"{self.score:+z.4f}  {self.score_name}"]
-        lines += [f"{fragment.share:+z.4f}  {fragment.tree}" for fragment in self.fragments[:_LINES]]
+        lines += [
+            f"{fragment.share:+z.4f}  {_named(fragment.tree, side)}"
+            for fragment, side in zip(self.fragments[:_LINES], self.sides, strict=False)
+        ]
         left = self.score - math.fsum(fragment.share for fragment in self.fragments[:_LINES])
         return "\n".join([*lines, f"{left:+z.4f}  all else, intercept {self.intercept:+z.4f}"])
 
@@ -182,4 +191,23 @@ class TopFragments(Tabled, list[WeightedFragment]):
         self.output, self.complete, self.exact = output, complete, exact
 
     def __str__(self) -> str:
-        return "\n".join(f"{fragment.weight:+z.4f}  {fragment.tree}" for fragment in self)
+        return "\n".join(
+            f"{fragment.weight:+z.4f}  {_named(fragment.tree, side)}"
+            for fragment, side in zip(self, _sides(self), strict=True)
+        )
+
+
+def _sides(fragments: Sequence[FragmentShare | WeightedFragment]) -> list[Any]:
+    """Return the column of each fragment if the fragments come from several columns of trees, otherwise None.
+
+    >>> from treelet import SubsetTree
+    >>> _sides([FragmentShare("(N cat)", 1.0, SubsetTree(), "a"), FragmentShare("(N dog)", 1.0, SubsetTree(), "b")])
+    ['a', 'b']
+    """
+    columns = [None if isinstance(fragment.tree, VectorFeature) else fragment.column for fragment in fragments]
+    several = len({column for column in columns if column is not None}) > 1
+    return columns if several else [None] * len(columns)
+
+
+def _named(fragment: Any, side: Any) -> str:
+    return str(fragment) if side is None else f"{side}: {fragment}"

@@ -3,6 +3,7 @@
 from treelet.kernels.algebra import Constant, Distance, Gaussian, Normalized, PolynomialOf, Product, Scale, Sum
 from treelet.kernels.bag import Bag
 from treelet.kernels.base import Kernel
+from treelet.kernels.crossed import Crossed
 from treelet.kernels.forest import ForestKernel
 from treelet.kernels.locality import Locality, Subsequence
 from treelet.kernels.on import On
@@ -15,6 +16,7 @@ from treelet.kernels.vector import Linear, Polynomial
 __all__ = [
     "Bag",
     "Constant",
+    "Crossed",
     "Distance",
     "Evaluator",
     "ForestKernel",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -27,11 +27,11 @@ _CELLS = 1 << 20  # maximum number of member pairs in memory at a time
 class Bags:
     """Bags of examples: all members in one collection, and the index at which each bag starts."""
 
-    __slots__ = ("known", "members", "start")
+    __slots__ = ("_known", "members", "start")
 
     def __init__(self, members: Any, start: NDArray[np.int64]) -> None:
         self.members, self.start = members, start
-        self.known: dict[Hashable, Vector] = {}  # self-values per kernel
+        self._known: dict[Hashable, Vector] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bags, (self.members if len(self.members) else [], self.start)  # empty members have no type
@@ -60,6 +60,21 @@ class Bags:
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         places = np.repeat(self.start[chosen] - start[:-1], sizes) + np.arange(start[-1])
         return Bags(self.members[places] if len(places) else self.members[:0], start)
+
+    def values(self, key: Hashable | None, compute: Callable[[], Vector]) -> Vector:
+        """Return numbers per bag, such as self-values, which are cached if there is a key."""
+        if key is None:
+            return compute()
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = compute()
+            self._known[key].setflags(write=False)
+        return self._known[key]
+
+    def compact(self) -> Bags:
+        """Return the same bags over a bank that contains nothing else."""
+        return Bags(self.members.compact() if hasattr(self.members, "compact") else self.members, self.start)
 
     @staticmethod
     def concat(parts: Sequence[Bags]) -> Bags:
@@ -276,15 +291,8 @@ class Bag(Kernel):
         return self.kernel.needs(members, enough).with_scratch() if len(members) else Needs(0, 0)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
-        bags, key = self.coerce(X), self._key(logs)
-        if key is None:
-            return self._self_values(bags, logs)
-        if key not in bags.known:
-            if len(bags.known) >= MOST_KNOWN:
-                bags.known.clear()
-            bags.known[key] = self._self_values(bags, logs)
-            bags.known[key].setflags(write=False)
-        return bags.known[key]
+        bags = self.coerce(X)
+        return bags.values(self._key(logs), lambda: self._self_values(bags, logs))
 
     def _self_values(self, X: Bags, logs: bool) -> Vector:
         store_kernel = _store_kernel(self.kernel)

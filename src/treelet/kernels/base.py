@@ -77,33 +77,16 @@ class Kernel(Pairwise, Tabled):
         scratch = max((part.scratch for part in parts), default=0)
         return Needs(sum(part.index for part in parts), sum(part.thread for part in parts), scratch)
 
-    def diag(self, X: Any) -> Vector:
-        """Return the diagonal of the kernel matrix, K(x, x) for each x, without computing the matrix.
-
-        Parameters
-        ----------
-        X : collection of examples
-
-        Returns
-        -------
-        ndarray of shape (len(X),)
-
-        Raises
-        ------
-        KernelOverflowError
-            If a value does not fit a float64.
-
-        Examples
-        --------
-        >>> from treelet import SubsetTree
-        >>> SubsetTree(lam=1).diag(["(D the)", "(NP (D the) (N apple))"])
-        array([1., 6.])
-        """
+    def diag(self, X: Any, Y: Any | None = None) -> Vector:
+        if Y is not None:
+            return super().diag(X, Y)
         values = self.self_values(self.coerce(X))
         large = np.flatnonzero(~np.isfinite(values))
         if len(large):
             raise overflow(self, int(large[0]), int(large[0]))
         return values.copy()
+
+    diag.__doc__ = Pairwise.diag.__doc__
 
     def __call__(  # scikit-learn passes the third argument by position
         self,

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from treelet.errors import KernelOverflowError
+from treelet.errors import KernelOverflowError, ParameterError
 from treelet.kernels.parameters import Parametrized
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
+_ROWS = 256  # number of rows that `row_values` copies to a small store, whose size the time per row depends on
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
@@ -188,6 +189,72 @@ class Pairwise(Parametrized):
         from treelet.matrices.matrix import gram  # imported late, because gram imports this package
 
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out)
+
+    def diag(self, X: Any, Y: Any | None = None) -> Vector:
+        """Return the diagonal of the matrix of X with Y, or of X with itself, without computing the matrix.
+
+        With Y, this is the value of each example of X with the example of Y in the same row, for
+        example of the two sides of each pair.
+
+        Parameters
+        ----------
+        X : collection of examples
+        Y : collection of examples, optional
+            As many examples as X. Default: X.
+
+        Returns
+        -------
+        ndarray of shape (len(X),)
+
+        Raises
+        ------
+        KernelOverflowError
+            If a value does not fit a float64.
+
+        Examples
+        --------
+        >>> from treelet import EditDistance, SubsetTree
+        >>> SubsetTree(lam=1).diag(["(D the)", "(NP (D the) (N apple))"])
+        array([1., 6.])
+        >>> EditDistance().similarity().diag(["(D the)", "(NP (D the) (N apple))"], ["(D the)", "(NP (N apple))"])
+        array([1. , 0.6])
+        """
+        values = self.row_values(X, X if Y is None else Y)
+        large = np.flatnonzero(~np.isfinite(values))
+        if len(large):
+            raise KernelOverflowError(
+                f"The value of {self!r} in row {large[0]} is too large for a float64. Use a smaller lam=, or "
+                "kernel.normalized(), which never overflows."
+            )
+        return values
+
+    def row_values(self, X: Any, Y: Any, *, logs: bool = False) -> Vector:
+        """Return the value of each example of X with the example of Y in the same row.
+
+        Values that do not fit a float64 are inf. With `logs`, return their logarithms instead.
+        """
+        self.validate()
+        X, Y = self.coerce(X), self.coerce(Y)
+        if len(X) != len(Y):
+            raise ParameterError(
+                f"X has {len(X):,} examples and Y has {len(Y):,}. Row by row, both need the same number."
+            )
+        self.prepare(X, Y, threads=1)
+        values = np.empty(len(X))
+        for begin in range(0, len(X), _ROWS):
+            rows, columns = (
+                part.compact() if hasattr(part, "compact") else part
+                for part in (X[begin : begin + _ROWS], Y[begin : begin + _ROWS])
+            )
+            for row in range(len(rows)):
+                value = values[begin + row : begin + row + 1, None]
+                try:
+                    self.evaluator(rows[row : row + 1], columns[row : row + 1], logs=logs).fill(0, 1, value, False)
+                except KernelOverflowError:
+                    if logs:
+                        raise
+                    value[...] = np.inf
+        return values
 
     def prepare(self, X: Any, Y: Any | None, threads: int) -> None:  # most functions have nothing to prepare
         """Compute in several threads the self-values that `evaluator` will need; they are cached with the examples.

@@ -28,6 +28,7 @@ from treelet.formats.base import Columns
 from treelet.kernels.algebra import Constant
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
+from treelet.kernels.crossed import Crossed
 from treelet.kernels.on import On
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.kernels.store import StoreKernel
@@ -95,7 +96,9 @@ def _compact(kernels: Sequence[Any], data: Any) -> Any:
 def _kernels(kernel: Kernel) -> Iterator[Kernel]:
     """Yield a kernel and the kernels inside it, except those on a column of a column."""
     yield kernel
-    if not isinstance(kernel, On):
+    if isinstance(kernel, Crossed):
+        yield from kernel.sides()
+    elif not isinstance(kernel, On):
         for value in kernel.get_params(deep=False).values():
             if isinstance(value, Kernel):
                 yield from _kernels(value)

@@ -241,7 +241,8 @@ def resolve_output(
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
             f"The fragments of {compressed.kernel!r} cannot be listed. Use one of the kernels {LISTED}, or a sum, "
-            "multiple or normalized form of these, also on columns."
+            "multiple or normalized form of these, also on columns. The features of a product, or of Crossed, are pairs of "
+            "fragments; for pairs of trees, On('a', kernel) + On('b', kernel) can be explained."
         )
     outputs, intercepts = compressed.outputs, getattr(model, "intercept_", np.zeros(compressed.outputs))
     if (classes := getattr(model, "classes_", None)) is None:

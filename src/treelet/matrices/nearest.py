@@ -554,7 +554,7 @@ class Index:
     def _with_itself(self, values: Matrix, numbers: Numbers, threshold: float | None) -> tuple[Matrix, Numbers]:
         own = np.zeros(len(self))
         if not self.kernel.is_distance:
-            own = np.concatenate([self.kernel.diag(part.data)[part.rows] for part in self.parts])  # type: ignore[attr-defined]  # kernels and similarities have a diagonal
+            own = np.concatenate([self.kernel.diag(part.data)[part.rows] for part in self.parts])
         itself = np.arange(len(self))
         if threshold is not None:
             itself[~_reached(self.sign * own, self.sign * threshold, self.close)] = _ABSENT

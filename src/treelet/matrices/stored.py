@@ -30,6 +30,7 @@ from treelet.formats.arrays import read_header
 from treelet.formats.files import BINARY, PathLike, locked, naming, sync_folder, whole_file
 from treelet.formats.json_files import checksum
 from treelet.kernels.algebra import Constant
+from treelet.kernels.crossed import Crossed
 from treelet.kernels.on import On
 from treelet.kernels.pairwise import Pairwise
 from treelet.matrices.executors import Executor
@@ -57,7 +58,7 @@ def fingerprint(value: Any) -> str:
 
 def _columns_read(kernel: Any) -> set[Any] | None:
     """Return the columns of a table that a kernel reads, or None if they are not known."""
-    if isinstance(kernel, On):
+    if isinstance(kernel, (On, Crossed)):
         return set(kernel.names)
     if isinstance(kernel, Constant):
         return set()

@@ -219,14 +219,17 @@ class Table(Tabled):
                 if value is _ABSENT:
                     keys = self._row(row)
                     known = f"Its keys are {some_of(keys)}." if keys else "The row is empty."
-                    raise ParameterError(f"Row {row} has no value for the column {name!r}. {known}")
+                    raise ParameterError(
+                        f"Row {row} has no value for the column {name!r}. {known} Write None for a missing tree."
+                    )
         return column
 
-    def coerced(self, name: Names, coerce: Callable[[Any], Any]) -> Any:
+    def coerced(self, name: Names, coerce: Callable[[Any], Any], joined: Callable[[], Any] | None = None) -> Any:
         """Return a column, or the matrix of several columns, as converted by `coerce`. The result is cached.
 
         `coerce` must return its argument if no conversion is needed, and raise a TreeletError if the
         argument cannot be converted. Several forms of one column may be cached for different kernels.
+        `joined` builds the form from several columns that are not a matrix.
         """
         for form in self._forms.get(name, ()):
             try:
@@ -235,10 +238,10 @@ class Table(Tabled):
                 continue
             if coerced is form:
                 return form
-        column = self.column(name)
+        column = self.column(name) if joined is None else None
         source = f"columns {some_of(name)}" if isinstance(name, tuple) else f"column {name!r}"
         try:
-            coerced = coerce(column)
+            coerced = coerce(column) if joined is None else joined()
         except FormatError as error:
             raise type(error)(error.message, f"{source}, {error.source}", error.line, error.column) from None
         except TreeletError as error:
@@ -256,6 +259,16 @@ class Table(Tabled):
     def _cached(self) -> dict[Names, list[Any]]:
         """Return a copy of the cached forms, made in one step, because another thread may convert a column meanwhile."""
         return dict(self._forms)
+
+    def compact(self) -> Table:
+        """Return the same table over banks that contain nothing else."""
+
+        def compacted(column: Any) -> Any:
+            return column.compact() if hasattr(column, "compact") else column
+
+        columns = {name: compacted(column) for name, column in self._columns.items()}
+        forms = {name: [compacted(form) for form in forms] for name, forms in self._cached().items()}
+        return _rebuild(columns, forms, self._length)
 
     def with_form(self, name: Names, form: Any) -> Table:
         """Return the same table with one more cached form of a column, which is tried first."""
@@ -373,10 +386,12 @@ def stacked(first: Any, second: Any) -> Any:
         return Vectors._of(vstack([first.renumbered(names), second.renumbered(names)], format="csr"), names)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and first.shape[1:] == second.shape[1:]:
         return np.concatenate([first, second])
-    if hasattr(first, "tocsr") and hasattr(second, "tocsr") and first.shape[1] == second.shape[1]:
-        from scipy.sparse import vstack
+    blocks = first, second
+    matrices = all(hasattr(block, "tocsr") or isinstance(block, np.ndarray) for block in blocks)
+    if matrices and first.shape[1:] == second.shape[1:]:  # at least one of them is sparse
+        from scipy.sparse import csr_matrix, vstack
 
-        return vstack([first, second], format="csr")
+        return vstack([csr_matrix(block) for block in blocks], format="csr")
     if isinstance(first, list) and isinstance(second, list):
         return first + second
     raise InputTypeError(

@@ -7,6 +7,7 @@ import {signed} from "./scenes.js";
 export const SVG = "http://www.w3.org/2000/svg";
 export const SIGNS = {delete: "−", insert: "+", rename: "~"}, NAMES = {delete: "deleted", insert: "inserted", rename: "renamed"};
 const TONES = 7, DESCRIBED = 500; // characters of a node's description
+const SHARED = /^REL-/; // labels that treelet.cuts.mark_shared has marked
 
 export function el(name, attributes = {}, text = null) {
   const made = document.createElementNS(SVG, name);
@@ -86,7 +87,7 @@ function outlines(marks, scene, lines) {
 
 function node(box, scene) {
   const {x, y, h} = box, kind = box.more ? "more" : box.root ? "hidden" : box.leaf ? "word" : "node";
-  const group = el("g", {class: `treelet-${kind}${box.open ? " treelet-open" : ""}${box.edit ? ` treelet-${box.edit}` : ""}${box.best === false ? " treelet-faint" : box.best ? " treelet-best" : ""}`});
+  const group = el("g", {class: `treelet-${kind}${box.open ? " treelet-open" : ""}${box.edit ? ` treelet-${box.edit}` : ""}${SHARED.test(box.text) ? " treelet-shared" : ""}${box.best === false ? " treelet-faint" : box.best ? " treelet-best" : ""}`});
   group.dataset.number = box.number;
   if (box.more) group.dataset.more = box.more;
   group.append(el("title", {}, described(box)));
