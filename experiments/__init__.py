@@ -165,12 +165,6 @@ EXPERIMENTS = {
         ),
         16,
     ),
-    "roles-at-scale": Experiment(
-        "roles_at_scale",
-        "identification and roles of all candidate arguments, from 1,000 to 143,000 trees (Moschitti 2006)",
-        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
-        15,
-    ),
     "collins-duffy-values": Experiment(
         "kernel_values",
         "values of the tree kernel of a tree with itself and with others (Collins & Duffy 2001)",
@@ -192,5 +186,11 @@ EXPERIMENTS = {
         "entailment and relatedness of sentence pairs with kernels on pairs of trees (SICK; Severyn & Moschitti 2012)",
         ("sick", "ptb_sample", "masc_srl", "questionbank", "craft"),
         16,
+    ),
+    "roles-at-scale": Experiment(
+        "roles_at_scale",
+        "identification and roles of all candidate arguments, from 1,000 to 143,000 trees (Moschitti 2006)",
+        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
+        15,
     ),
 }

@@ -11,7 +11,7 @@ import pytest
 
 import treelet as tl
 from conftest import run_experiment
-from experiments import EXPERIMENTS, Experiment, roles_at_scale
+from experiments import roles_at_scale
 from experiments.evaluation import score_items
 from experiments.roles_at_scale import Candidates, Learner, Setup, measured, split_documents
 from experiments.writing import VERDICTS, read_items
@@ -72,9 +72,6 @@ def test_the_page_agrees_with_the_results_per_item(data_dir: Path, tmp_path: Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREELET_DATA", str(data_dir))
         patch.setattr(roles_at_scale, "QUICK", Setup(1500, 1000, 200, (200,)))
-        patch.setitem(
-            EXPERIMENTS, "roles-at-scale", Experiment("roles_at_scale", "all candidates of two corpora", (), 15)
-        )
         result = run_experiment("roles-at-scale", "--quick", "--out", str(tmp_path))
     assert result.exit_code == 0, result.stderr
     results = json.loads((tmp_path / "roles-at-scale.json").read_text())
