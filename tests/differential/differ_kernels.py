@@ -325,14 +325,18 @@ def larger_trees(batch: Batch) -> None:
         subtree(random),
         tl.SubsetTree(decay(random), leaves=leaves),
         tl.PartialTree(decay(random), decay(random)),
+        smoothed(random).set_params(leaves=True, nodes="all"),
     ]
     kernel = random.choice(kernels)
+    alike = pair_kernels.equal
+    if isinstance(kernel, tl.Smoothed):
+        alike = reference.label_similarity(kernel.vectors, kernel.threshold, kernel.word)
     nodes = [pair_kernels.nodes_of(tree, leaves and isinstance(kernel, tl.SubsetTree)) for tree in X]
     pairs = [(i, j) for i in range(len(X)) for j in range(i + 1)]
-    expected = [pair_kernels.recursion_value(kernel, nodes[i], nodes[j]) for i, j in pairs]
+    expected = [pair_kernels.recursion_value(kernel, nodes[i], nodes[j], alike) for i, j in pairs]
     i, j = np.array(pairs).T
     batch.compare(
-        "ST, SST and PT on larger trees",
+        "ST, SST, PT and smoothed PT on larger trees",
         kernel(X)[i, j],
         expected,
         tell=lambda place: f"kernel = {kernel!r}\n  a, b = {[X[k] for k in pairs[place[0]]]}",
