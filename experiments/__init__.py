@@ -165,6 +165,23 @@ EXPERIMENTS = {
         ),
         16,
     ),
+    "questions-words": Experiment(
+        "questions_words",
+        "question classification with similar words, as inner nodes or leaves of dependency trees (Croce et al. 2011)",
+        (
+            "qc_trees",
+            "questionbank",
+            "ptb_sample",
+            "masc_srl",
+            "craft",
+            "semeval2010_t8",
+            "conll2000",
+            "conll04",
+            "ud_ewt",
+            "ud_atis",
+        ),
+        12,
+    ),
     "collins-duffy-values": Experiment(
         "kernel_values",
         "values of the tree kernel of a tree with itself and with others (Collins & Duffy 2001)",
