@@ -5,6 +5,7 @@ Most of them take exponential time in the size of a tree.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache, singledispatch
@@ -388,6 +389,8 @@ def label_similarity(
             lemma, part = text.rsplit("::", 1)
         if kind not in ("", "LEX") and not known(label):
             return None
+        if kind == "COMP":
+            part = "".join(piece.rsplit("::", 1)[-1] if "::" in piece else piece for piece in re.split("([<,])", text))
         for name in (label, text):
             if known(name):
                 return name, (kind, part)

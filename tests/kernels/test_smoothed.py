@@ -72,6 +72,7 @@ def test_inner_words_match_in_part() -> None:
 
 
 LABELS = ("LEX##a::n", "LEX##b::n", "LEX##a::v", "a::n", "b::n", "a", "b", "POS##a", "LEX##", "::", "x::", "##b")
+COMPOSED = ("COMP##r<a::n,b::v>", "COMP##r<b::n,b::v>", "COMP##s<b::n,b::v>", "COMP##r<b::n,b::n>", "COMP##r")
 
 
 def tables(labels: tuple[str, ...]) -> st.SearchStrategy[dict[tuple[str, str], float]]:
@@ -82,8 +83,8 @@ def tables(labels: tuple[str, ...]) -> st.SearchStrategy[dict[tuple[str, str], f
 
 @settings(max_examples=trials(300))
 @given(
-    banks(max_size=6, max_nodes=9, labels=LABELS, words=LABELS),
-    tables(("a", "b", "a::n", "b::n", "LEX##a::n", "POS##a", "::", "x::", "x", "##b")),
+    banks(max_size=6, max_nodes=9, labels=LABELS + COMPOSED, words=LABELS),
+    tables(("a", "b", "a::n", "b::n", "LEX##a::n", "POS##a", "::", "x::", "x", "##b", *COMPOSED)),
     st.sampled_from([0.0, 0.3, 0.5]),
     st.sampled_from(["all", "leaves"]),
     st.sampled_from([1.0, 0.4]),

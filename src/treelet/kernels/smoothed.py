@@ -142,6 +142,8 @@ def _word_of(label: str, known: Any) -> tuple[str, Hashable] | None:
         word, part = text, ""
     if kind not in ("", "LEX") and label not in known:
         return None
+    if kind == "COMP":  # COMP##nsubj<run::v,dog::n>: the relation and both parts of speech
+        part = re.sub(r"[^<,]+(?=::)", "", text)
     return next((name for name in (label, text) if name in known), word), (kind, part)
 
 
@@ -228,7 +230,9 @@ class Smoothed(ReadsVectors, PartialTree):
     ``LEX##dog::n`` and ``dog::n`` are the word ``dog`` with the part of speech ``n``. Two words are
     compared only if both labels have the prefix ``LEX##`` or neither, and if their parts of speech are
     equal. A label with another prefix, such as ``POS##NN``, is not a word. If the vectors or pairs
-    contain the label itself, or the label without the prefix (``dog::n``), this text is the word.
+    contain the label itself, or the label without the prefix (``dog::n``), this text is the word. Nodes
+    of two words, such as ``COMP##nsubj<run::v,dog::n>``, are compared if the vectors contain such labels,
+    and if the relations and the parts of speech are equal.
 
     The kernel is positive semi-definite if the similarities of all words form a positive semi-definite
     matrix. Cosines do, but a threshold above 0 sets some of them to 0, and the rest can have negative
