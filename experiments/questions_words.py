@@ -275,6 +275,8 @@ def picture(results: dict[str, Any], path: Path) -> None:
         axes.axhline(speed["pt_cpu_seconds"], color="C1", linestyle="--", label="PT")
         plain = [row for row in speed["rows"] if "plain_cpu_seconds" in row]
         axes.loglog([row["pairs"] for row in plain], [row["plain_cpu_seconds"] for row in plain], "s", color="C2", label="plain program")  # fmt: skip
-        axes.set(xlabel="pairs of similar words", ylabel="CPU seconds", title=f"Matrix of {speed['trees']:,} questions, LCT")
+        axes.set(
+            xlabel="pairs of similar words", ylabel="CPU seconds", title=f"Matrix of {speed['trees']:,} questions, LCT"
+        )
         axes.grid(alpha=0.3)
         axes.legend()

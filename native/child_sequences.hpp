@@ -11,7 +11,7 @@
 namespace treelet {
 
 template <class Num> struct PartialTreeValues { // Delta(u, .)
-    struct Part { // for the columns with one label
+    struct Part {                               // for the columns with one label
         enum Kind { constant, one_exception, dense } kind = constant;
         Id exception = none; // cell, relative to the first cell of the label
         Num exceptional{};
@@ -148,9 +148,7 @@ template <class Num> class ChildSequences {
     // T_x = Delta_x * (1 + sum of lam^gaps T_y over the matches y before x on both sides); S = sum of T_x.
     void by_chains(const Group &g, const Plan::Match *match, std::size_t count, Id from, std::size_t width,
                    ChildScratch<Num> &s) const {
-        const auto meet_child = [&](std::size_t x, Num *out) {
-            meet(s.cells[match[x].table], g, match[x].b, from, width, out);
-        };
+        const auto meet_child = [&](std::size_t x, Num *out) { meet(s.cells[match[x].table], g, match[x].b, from, width, out); };
         Num *const total = s.total.data();
         if (count == 1) return meet_child(0, total);
         if (s.chain.size() < Plan::chain_limit * sweep) s.chain.resize(Plan::chain_limit * sweep);

@@ -42,7 +42,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     // Without an index: the caller sets all parts.
     PartialTreeColumns(const Store &store, Num lam, Num mu, bool leaves, double terminal, SimilarPtr similar)
         : Loop(0), store_(store), shared_similar_(std::move(similar)), similar_(*shared_similar_), mu_(mu), leaves_(leaves),
-          apart_(leaves && terminal != 1), alike_(only_words(similar_, leaves)), constant_(mu * lam * lam), terminal_(constant_ * Num(terminal)), index_(store_),
+          apart_(leaves && terminal != 1), alike_(only_words(similar_, leaves)), constant_(mu * lam * lam),
+          terminal_(constant_ * Num(terminal)), index_(store_),
           children_(index_, similar_, lam, constant_, terminal_, terminal == 1) {}
     PartialTreeColumns(Targets targets, Num lam, Num mu, bool leaves, double terminal,
                        SimilarPtr similar = std::make_shared<const Similar>())
@@ -268,9 +269,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     }
 
     // Adds Delta - mu lam^2 = mu S to the sums of the rows that contain the node.
-    template <class Block>
-    void scatter(Block &b, std::size_t i, const PartialTreeIndex::Label &label, Id cell, const Num *S, std::size_t width,
-                 Num mu) const {
+    template <class Block> void scatter(Block &b, std::size_t i, const PartialTreeIndex::Label &label, Id cell, const Num *S,
+                                        std::size_t width, Num mu) const {
         for (const RowBlock::Occurrence &o : b.s.nodes.held(i)) {
             const Num factor = mu * Num(o.count);
             if (label.sparse)

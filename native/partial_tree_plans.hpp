@@ -10,7 +10,7 @@
 namespace treelet {
 
 struct Plan {
-    struct Match { // child a of the row's production can match child b of the group's
+    struct Match {      // child a of the row's production can match child b of the group's
         Id a, b, table; // table: that of child a for the label of child b
     };
     struct Entry {

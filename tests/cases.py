@@ -32,7 +32,12 @@ from treelet.kernels import (
 from treelet.structures import Forest, Tagged, Tree, WordVectors
 
 SENTENCE = ("x", "y", "x", "y")
-PAIRS = {("x", "y"): 0.5, ("A", "B"): 0.25, ("B", "y"): 0.125, ("A", "x"): 0.25}  # positive definite with 1 on the diagonal
+PAIRS = {
+    ("x", "y"): 0.5,
+    ("A", "B"): 0.25,
+    ("B", "y"): 0.125,
+    ("A", "x"): 0.25,
+}  # positive definite with 1 on the diagonal
 VECTORS = WordVectors(["x", "y", "z", "A"], [[1.0, 0.1, 0.0], [0.9, 0.3, 0.0], [0.0, 0.1, 1.0], [0.8, 0.2, 0.3]])
 """x and y are similar, and z is similar to neither. A is also a label; the word A must not match nodes."""
 

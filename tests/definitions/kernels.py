@@ -380,7 +380,8 @@ def label_similarity(
 
     def kelp(label: str) -> tuple[str, Any] | None:
         kind, text = "", label
-        if "##" in label and label.split("##")[0].isalpha() and label.split("##")[0].isupper():
+        prefix = label.partition("##")[0]
+        if "##" in label and prefix.isalpha() and prefix.isupper():
             kind, text = label.split("##", 1)
             if not text:
                 kind, text = "", label

@@ -88,7 +88,8 @@ void compare_partial_trees(const Store &store, const std::vector<Id> &roots, con
         }
     const Targets targets{&store, trees};
     Matrix less; // of values that can only grow
-    for (const SimilarPtr &similar : {std::make_shared<const Similar>(), pairs_of_labels(store, false), pairs_of_labels(store, true)}) {
+    for (const SimilarPtr &similar :
+         {std::make_shared<const Similar>(), pairs_of_labels(store, false), pairs_of_labels(store, true)}) {
         PartialTreeColumns<double> columns(targets, 0.4, 0.3, true, 1.0, similar);
         const Matrix K = filled(columns, trees.rows(), store, trees, fits);
         for (std::size_t i = 0; i < less.size() && fits; ++i)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import trials
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import trials
 from definitions import kernels as reference
 from definitions.kernels import definition
 from experiments import pair_kernels
@@ -243,7 +243,9 @@ def test_bad_similarities() -> None:
         Smoothed(lambda a, b: {}[a])(trees)
     with pytest.raises(tl.errors.ParameterError, match="'nodes' parameter"):
         Smoothed(VECTORS, nodes="inner")
-    np.testing.assert_array_equal(Smoothed({("x", "y"): 0.5, ("y", "x"): 0.5})(trees), Smoothed({("x", "y"): 0.5})(trees))
+    np.testing.assert_array_equal(
+        Smoothed({("x", "y"): 0.5, ("y", "x"): 0.5})(trees), Smoothed({("x", "y"): 0.5})(trees)
+    )
     np.testing.assert_array_equal(Smoothed({("x", "x"): 1})(trees), tl.PartialTree()(trees))
 
 

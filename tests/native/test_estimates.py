@@ -32,7 +32,9 @@ def cases() -> list[tuple[str, object, type, tuple[object, ...]]]:
     types = [(features.columns.store.labels.index(name), 2, 1.0) for name in "xy"]
     start = np.arange(len(trees.columns.store.labels) + 1)
     neighbor = ((start[:-1] + 1) % len(start[:-1])).astype(np.int32)
-    alike, alike_nodes = (_core.Similar.of(start, neighbor, np.full(len(neighbor), 0.5), inner) for inner in (False, True))
+    alike, alike_nodes = (
+        _core.Similar.of(start, neighbor, np.full(len(neighbor), 0.5), inner) for inner in (False, True)
+    )
     return [
         ("ST", trees, _core.SubtreeColumns, (0.4,)),
         ("SST", trees, _core.SubsetTreeColumns, (0.4, 0, False)),

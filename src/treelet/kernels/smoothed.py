@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from itertools import combinations
 from threading import RLock
 from typing import Any
 
@@ -47,7 +46,9 @@ class _WordPairs:
         self._near: dict[str, dict[str, float]] = {}
         for pair, value in pairs.items():
             if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(word, str) for word in pair)):
-                raise ParameterError(f"Similarities must have pairs of words as keys. Got the key {pair!r:.60} instead.")
+                raise ParameterError(
+                    f"Similarities must have pairs of words as keys. Got the key {pair!r:.60} instead."
+                )
             first, second = pair
             _check_similarity(value, f"The similarity of {first!r} and {second!r}")
             other = self.pairs.get((second, first), value)
@@ -156,24 +157,27 @@ def _similar_labels(
     same word have similarity 1.
     """
     kinds: dict[Hashable, dict[str, list[int]]] = {}
-    for number, word in enumerate(words):
+    for label, word in enumerate(words):
         if word is not None:
-            kinds.setdefault(word[1], {}).setdefault(word[0], []).append(number)
+            kinds.setdefault(word[1], {}).setdefault(word[0], []).append(label)
     rows, columns, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
     for kind, held in kinds.items():
         start, near, sigma = similar(kind, list(held))
-        counts = np.array([len(numbers) for numbers in held.values()])
-        first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        number = np.array([number for numbers in held.values() for number in numbers])
+        labels = np.array([label for same in held.values() for label in same])
+        counts = np.array([len(same) for same in held.values()])
+        first = np.cumsum(counts) - counts
         several = np.flatnonzero(counts > 1)
         a = np.concatenate([np.repeat(np.arange(len(held)), np.diff(start)), several])
         b, sigma = np.concatenate([near, several]), np.concatenate([sigma, np.ones(len(several))])
         pairs = counts[a] * counts[b]  # every label of one word with every label of the other
         entry = np.repeat(np.arange(len(a)), pairs)
         offset = np.arange(len(entry)) - np.repeat(np.cumsum(pairs) - pairs, pairs)
-        row, column = number[first[a[entry]] + offset // counts[b[entry]]], number[first[b[entry]] + offset % counts[b[entry]]]
+        row = labels[first[a[entry]] + offset // counts[b[entry]]]
+        column = labels[first[b[entry]] + offset % counts[b[entry]]]
         different = row != column
-        rows.append(row[different]), columns.append(column[different]), values.append(sigma[entry[different]])
+        rows.append(row[different])
+        columns.append(column[different])
+        values.append(sigma[entry[different]])
     row = np.concatenate(rows)
     order = np.argsort(row, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(words)))])
