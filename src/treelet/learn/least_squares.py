@@ -580,7 +580,10 @@ class LeastSquares(KernelLearner):
         """
         self._need_kept("leave_pair_out")
         problem = self._kept[3]
-        rows = [_checked_rows(name, value, len(problem.y), self._name) for name, value in (("first", first), ("second", second))]
+        rows = [
+            _checked_rows(name, value, len(problem.y), self._name)
+            for name, value in (("first", first), ("second", second))
+        ]
         if len(rows[0]) != len(rows[1]):
             raise ParameterError(
                 f"'first' and 'second' of {self._name}.leave_pair_out must have the same length. "
@@ -588,7 +591,9 @@ class LeastSquares(KernelLearner):
             )
         if (rows[0] == rows[1]).any():
             same = int(np.flatnonzero(rows[0] == rows[1])[0])
-            raise ParameterError(f"Pair {same} contains example {rows[0][same]} twice. A pair needs two different examples.")
+            raise ParameterError(
+                f"Pair {same} contains example {rows[0][same]} twice. A pair needs two different examples."
+            )
         with np.errstate(all="ignore"):  # The result is checked.
             low, high = problem.left_pairs_out(self.alpha_, *rows)
         return (low[:, 0], high[:, 0]) if self.loo_predictions_.ndim == 1 else (low, high)
