@@ -122,7 +122,7 @@ def systems(data: DependencyData) -> dict[str, System]:
         "lam": (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
         "mu": (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
     }
-    similarity = {"threshold": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), "exponent": (1, 2, 3, 4, 6, 8)}
+    similarity = {"threshold": (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), "exponent": (1, 2, 3, 4, 6, 8)}
     start = {"leaves": True, "lam": 0.5, "mu": 0.3, "C": 10.0}
     near = {"threshold": 0.4, "exponent": 2, "C": 10.0}
     every = {
@@ -237,6 +237,12 @@ def page(results: dict[str, Any]) -> str:
         describe=lambda row: describe_setting(
             "smoothed PT" if row["system"].startswith("smoothed") else "PT", row["chosen"][0]["setting"]
         ),
+        edges=[
+            (row["system"], part, choice["at_edge"])
+            for row in results["rows"]
+            for choice, part in zip(row["chosen"], ("all", "first half", "second half"), strict=True)
+            if choice["at_edge"]
+        ],
         published=PUBLISHED,
     )
 

@@ -363,7 +363,7 @@ def test_pairs_of_several_outputs_and_wrong_pairs() -> None:
     with pytest.raises(tl.errors.ParameterError, match="same length"):
         model.leave_pair_out([0, 1], [2])
     for bad in ([-1], [9], [0.5], 3, [[0]], ["a"]):
-        with pytest.raises(tl.errors.ParameterError, match="'first' parameter of RankRLS.leave_pair_out"):
+        with pytest.raises(tl.errors.ParameterError, match="'first' parameter of RankRLS"):
             model.leave_pair_out(bad, [0])
 
 
