@@ -169,6 +169,7 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         out.working = std::max({out.working, labels.working, words.working, inner.working, postings.working,
                                 Loop::working(targets.size(), store.size()) + (RowBlock::max_rows + 4) * cells * sizeof(Num) +
                                     cells * sizeof(Id) + Plans::bytes(cells)});
+        out.working += similar_values(store, w, similar);
         return out;
     }
     std::size_t bytes() const { return similar_.bytes() + children_.bytes() + bytes_of(*this); }
@@ -180,6 +181,30 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
   private:
     // Whether only words can be similar, and count.
     static bool only_words(const Similar &similar, bool leaves) { return leaves && similar.any() && !similar.inner; }
+
+    // Returns the bytes of the values that the nodes of one row store for similar labels, at most, if the row is like a target.
+    static std::size_t similar_values(const Store &store, const NodeWeights &w, const Similar &similar) {
+        if (!similar.any() || !similar.inner) return 0;
+        std::vector<std::size_t> columns(store.label_count(), 0), near(store.label_count(), 0); // per label
+        std::vector<char> seen(store.size(), 0), added(store.label_count(), 0);
+        for (Id node : w.node)
+            if (store.arity(node) && !std::exchange(seen[node], 1)) ++columns[store.label(node)];
+        for (Id node : w.node)
+            if (store.arity(node) && !std::exchange(added[store.label(node)], 1))
+                similar.each(store, node, [&](Id label, double) {
+                    near[store.label(node)] += sizeof(Part);
+                    if (static_cast<std::size_t>(label) < columns.size() && columns[label])
+                        near[store.label(node)] += (columns[label] + 1) * sizeof(Num);
+                });
+        std::size_t most = 0;
+        for (std::size_t t = 0; t < w.rows(); ++t) {
+            std::size_t sum = 0;
+            for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i)
+                if (store.arity(w.node[i])) sum += near[store.label(w.node[i])];
+            most = std::max(most, sum);
+        }
+        return 2 * most; // vectors grow by doubling
+    }
 
     // The labels of nodes, and the labels that are similar to them.
     static auto labels_of(const Store &store, bool leaves, const Similar *similar = nullptr) {

@@ -295,7 +295,7 @@ void view_columns(const Store &store, const std::vector<Id> &roots, const NodeWe
     };
     same(std::type_identity<SubtreeColumns<double>>(), 0.5);
     for (const int depth : {0, 1, 3}) same(std::type_identity<SubsetTreeColumns<double>>(), 0.4, depth, depth == 3);
-    same(std::type_identity<PartialTreeColumns<double>>(), 0.4, 0.3, true, 0.7, pairs_of_labels(store));
+    same(std::type_identity<PartialTreeColumns<double>>(), 0.4, 0.3, true, 0.7, pairs_of_labels(store, true));
 }
 
 // A flipped bit and a missing byte change the checksum.
