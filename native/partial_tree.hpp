@@ -182,7 +182,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     // Whether only words can be similar, and count.
     static bool only_words(const Similar &similar, bool leaves) { return leaves && similar.any() && !similar.inner; }
 
-    // Returns the bytes of the values that the nodes of one row store for similar labels, at most, if the row is like a target.
+    // Estimates the bytes of the values that a row stores for similar labels, if rows are like targets. Values are stored until
+    // the parent is done, so these are the values of a node and its children, a few times.
     static std::size_t similar_values(const Store &store, const NodeWeights &w, const Similar &similar) {
         if (!similar.any() || !similar.inner) return 0;
         std::vector<std::size_t> columns(store.label_count(), 0), near(store.label_count(), 0); // per label
@@ -192,18 +193,17 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         for (Id node : w.node)
             if (store.arity(node) && !std::exchange(added[store.label(node)], 1))
                 similar.each(store, node, [&](Id label, double) {
-                    near[store.label(node)] += sizeof(Part);
-                    if (static_cast<std::size_t>(label) < columns.size() && columns[label])
-                        near[store.label(node)] += (columns[label] + 1) * sizeof(Num);
+                    const std::size_t cells = static_cast<std::size_t>(label) < columns.size() ? columns[label] : 0;
+                    near[store.label(node)] += sizeof(Part) + (cells ? cells + 1 : 0) * sizeof(Num);
                 });
         std::size_t most = 0;
-        for (std::size_t t = 0; t < w.rows(); ++t) {
-            std::size_t sum = 0;
-            for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i)
-                if (store.arity(w.node[i])) sum += near[store.label(w.node[i])];
+        for (Id node : w.node) {
+            if (!std::exchange(seen[node], 0)) continue;
+            std::size_t sum = near[store.label(node)];
+            store.each_child(node, [&](Id child, double) { sum += store.arity(child) ? near[store.label(child)] : 0; });
             most = std::max(most, sum);
         }
-        return 2 * most; // vectors grow by doubling
+        return 4 * most;
     }
 
     // The labels of nodes, and the labels that are similar to them.
