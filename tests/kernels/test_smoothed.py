@@ -196,8 +196,11 @@ def test_a_word_function() -> None:
     of_kinds = Smoothed(pairs, 1, 1, word=lambda label: (label.lower().removesuffix("s"), label.isupper()))(trees)
     assert of_kinds[0, 1] == 2
     assert of_kinds[0, 2] == 1  # another kind
-    with pytest.raises(tl.errors.ParameterError, match=r"word\('.*'\) must return"):
-        Smoothed(pairs, word=lambda label: 3)(trees)
+    for wrong in (3, ("a", []), ("a", "b", "c")):
+        with pytest.raises(tl.errors.ParameterError, match=r"word\('.*'\) must return"):
+            Smoothed(pairs, word=lambda label, wrong=wrong: wrong)(trees)  # type: ignore[misc]
+    with pytest.raises(tl.errors.ParameterError, match=r"word\('.*'\) raised IndexError"):
+        Smoothed(pairs, word=lambda label: label[9])(trees)
     with pytest.raises(tl.errors.ParameterError, match="'word' parameter"):
         Smoothed(pairs, word="lower")  # type: ignore[arg-type]
 
@@ -246,7 +249,8 @@ def test_bad_similarities() -> None:
     np.testing.assert_array_equal(
         Smoothed({("x", "y"): 0.5, ("y", "x"): 0.5})(trees), Smoothed({("x", "y"): 0.5})(trees)
     )
-    np.testing.assert_array_equal(Smoothed({("x", "x"): 1})(trees), tl.PartialTree()(trees))
+    for nothing in ({("x", "x"): 1}, {}):
+        np.testing.assert_array_equal(Smoothed(nothing)(trees), tl.PartialTree()(trees))
 
 
 def test_words_without_a_direction_are_similar_to_no_other_word() -> None:

@@ -312,7 +312,7 @@ class Smoothed(ReadsVectors, PartialTree):
 
     @staticmethod
     def _read_vectors(given: Any) -> Any:
-        if isinstance(given, Mapping) and any(isinstance(key, tuple) for key in given):
+        if isinstance(given, Mapping) and (not given or any(isinstance(key, tuple) for key in given)):
             return _WordPairs(given)
         return _WordFunction(given) if callable(given) else WordVectors.of(given)
 
@@ -353,11 +353,14 @@ class Smoothed(ReadsVectors, PartialTree):
     def _word(self, label: str, known: Any) -> tuple[str, Hashable] | None:
         if self.word is None:
             return _word_of(label, known)
-        word = self.word(label)
+        try:
+            word = self.word(label)
+        except Exception as error:
+            raise ParameterError(f"word({label!r}) raised {type(error).__name__}: {error}") from error
         if word is None:
             return None
         text, kind = word if isinstance(word, tuple) and len(word) == 2 else (word, None)
-        if not isinstance(text, str):
+        if not isinstance(text, str) or not isinstance(kind, Hashable):
             raise ParameterError(
                 f"word({label!r}) must return a word, a pair of a word and its kind, or None. Got {word!r:.60} instead."
             )
