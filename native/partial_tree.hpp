@@ -108,7 +108,6 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         }
         if (!similar) return;
         b.pulse.add(similar);
-        bool listed = false;
         std::size_t number = 0;
         similar_.each(b.store, u, [&](Id other, double sigma) {
             Part *const part = kept ? &kept->similar[number++] : nullptr;
@@ -118,7 +117,6 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
             const Id end = index_.singles_up_to(label, b.limit);
             if (end == label.begin) return;
             look_up();
-            if (!std::exchange(listed, true)) b.s.plans.list_children(index_, similar_, b.store, u);
             const Id last = label.last_group - (label.end - end);
             b.pulse.add(static_cast<std::size_t>(last - label.first_group));
             const Plan &plan = b.s.plans.for_similar(index_, similar_, children_.plain(), b.store, u, local, last);

@@ -65,7 +65,7 @@ class Plans {
     void for_store(const Store &store) {
         if (base_ != store.base_serial()) clear(plans_);
         if (serial_ != store.serial()) clear(passing_);
-        base_ = store.base_serial(), serial_ = store.serial(), shared_ = store.base_productions();
+        base_ = store.base_serial(), serial_ = store.serial(), shared_ = store.base_productions(), listed_ = none;
     }
 
     // Returns the plan for u with this label; `plain` means that words have no factor of their own.
@@ -94,43 +94,10 @@ class Plans {
         planned_ += it->second.plan.bytes();
         return it->second.plan;
     }
-    // Prepares for plans of u for similar labels: lists its children by the labels that they match.
-    void list_children(const PartialTreeIndex &index, const Similar &similar, const Store &store, Id u) {
-        for (Id label : listed_) first_[label] = none;
-        listed_.clear(), child_.clear();
-        first_.resize(index.labels(), none);
-        each_label(similar, store, u, [&](Id a, Id child_label, Id table) {
-            const Id label = index.local(child_label);
-            if (label == none) return;
-            if (first_[label] == none) listed_.push_back(label);
-            child_.push_back({a, table, std::exchange(first_[label], static_cast<Id>(child_.size()))});
-        });
-    }
-    // Returns the plan for u and a label that is similar to that of u, for the groups before `last`.
-    // It is not stored. The fewer of u's children and of the columns' children are looked up.
+    // Returns the plan for u and a label that is similar to that of u, for the groups before `last`. It is not stored.
     const Plan &for_similar(const PartialTreeIndex &index, const Similar &similar, bool plain, const Store &store, Id u, Id label,
                             Id last) {
-        const PartialTreeIndex::Label &columns = index.label(label);
-        const auto arity = static_cast<Id>(store.arity(u));
-        if (arity > index.wide || index.children(columns.first_group, last) > 2 * child_.size())
-            return make(index, similar, plain, store, u, label, last), draft_;
-        const Adding to{draft_, columns, plain ? columns.first_single() : columns.last_group};
-        draft_.clear();
-        for (Id g = columns.first_group; g < last; ++g) {
-            const PartialTreeIndex::Group &group = index.group(g);
-            if (group.arity > index.wide) {
-                to.add(g, nullptr, 0);
-                continue;
-            }
-            const Id *labels = index.child_labels(group);
-            match_.clear();
-            for (Id b = 0; b < group.arity; ++b)
-                for (Id k = first_[labels[b]]; k != none; k = child_[k].next)
-                    match_.push_back({static_cast<std::uint16_t>(child_[k].a), static_cast<std::uint16_t>(b),
-                                      *index.slots(group, b), child_[k].table});
-            if (!match_.empty()) to.add(g, match_.data(), match_.size());
-        }
-        return draft_;
+        return make(index, similar, plain, store, u, label, last), draft_;
     }
     // Maximum number of bytes, not counting the last plan.
     static constexpr std::size_t bytes(std::size_t cells) { return std::min<std::size_t>(512 * cells + (1 << 16), 1 << 25); }
@@ -216,6 +183,36 @@ class Plans {
         }
     }
 
+    // Lists the children of u by the labels that they match.
+    void list_children(const PartialTreeIndex &index, const Similar &similar, const Store &store, Id u) {
+        if (std::exchange(listed_, u) == u) return;
+        for (Id label : matched_) first_[label] = none;
+        matched_.clear(), child_.clear();
+        first_.resize(index.labels(), none);
+        each_label(similar, store, u, [&](Id a, Id child_label, Id table) {
+            const Id label = index.local(child_label);
+            if (label == none) return;
+            if (first_[label] == none) matched_.push_back(label);
+            child_.push_back({a, table, std::exchange(first_[label], static_cast<Id>(child_.size()))});
+        });
+    }
+    // Adds the groups of a label before `last` by looking up each child of a column among the children of u.
+    void scan(const Adding &to, const PartialTreeIndex &index, Id first, Id last) {
+        for (Id g = first; g < last; ++g) {
+            const PartialTreeIndex::Group &group = index.group(g);
+            match_.clear();
+            if (group.arity <= index.wide) {
+                const Id *labels = index.child_labels(group);
+                for (Id b = 0; b < group.arity; ++b)
+                    for (Id k = first_[labels[b]]; k != none; k = child_[k].next)
+                        match_.push_back({static_cast<std::uint16_t>(child_[k].a), static_cast<std::uint16_t>(b),
+                                          *index.slots(group, b), child_[k].table});
+                if (match_.empty()) continue;
+            }
+            to.add(g, match_.data(), match_.size());
+        }
+    }
+
     // Fills draft_ with the groups before `last`.
     void make(const PartialTreeIndex &index, const Similar &similar, bool plain, const Store &store, Id u, Id label, Id last) {
         const PartialTreeIndex::Label &own = index.label(label);
@@ -225,6 +222,10 @@ class Plans {
         if (arity > index.wide) {
             for (Id g = own.first_group; g < last; ++g) to.add(g, nullptr, 0);
             return;
+        }
+        if (similar.inner) { // a lookup in the table of pairs costs as much as those of many children
+            list_children(index, similar, store, u);
+            if (index.children(own.first_group, last) <= 32 * child_.size()) return scan(to, index, own.first_group, last);
         }
         each_label(similar, store, u, [&](Id a, Id child_label, Id table) {
             if (index.local(child_label) == none) return;
@@ -294,7 +295,8 @@ class Plans {
     std::vector<List> lists_;
     std::vector<Candidate> candidate_, match_;
     std::vector<Id> count_, touched_; // per group
-    std::vector<Id> first_, listed_;  // label -> the first child that matches it, or none; the labels with one
+    Id listed_ = none;                // the node whose children are listed
+    std::vector<Id> first_, matched_; // label -> the first child that matches it, or none; the labels with one
     std::vector<Child> child_;
 };
 
