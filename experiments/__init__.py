@@ -193,4 +193,21 @@ EXPERIMENTS = {
         ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
         15,
     ),
+    "questions-words": Experiment(
+        "questions_words",
+        "question classification with similar words, as inner nodes or leaves of dependency trees (Croce et al. 2011)",
+        (
+            "qc_trees",
+            "questionbank",
+            "ptb_sample",
+            "masc_srl",
+            "craft",
+            "semeval2010_t8",
+            "conll2000",
+            "conll04",
+            "ud_ewt",
+            "ud_atis",
+        ),
+        12,
+    ),
 }

@@ -7,9 +7,12 @@
 // naive:  every pair of nodes is worked on, children before parents.
 //
 // Else the lists are made once a tree, before the clock runs. Numbers stand for labels and productions.
-// Usage: pair_kernels TREES OUT st|sst|pt fast|labels|sorting|naive LAM MU REPEATS BLOCKS
+// SPTK (smoothed PT) has only naive: every pair of nodes looks up the similarity of the two labels, equal or not.
+// Usage: pair_kernels TREES OUT st|sst|pt|sptk fast|labels|sorting|naive LAM MU REPEATS BLOCKS
 // TREES (int32): how many trees; for each: nodes, labels, productions (-1: no children), where its children begin in
-// the list of children (one more than nodes), that list. Children come before parents.
+// the list of children (one more than nodes), that list. Children come before parents. For SPTK also: how many labels;
+// where the similar labels of each begin (one more than labels); the similar labels, ascending; their similarities
+// (float64).
 // OUT (float64): how many pairs of nodes were worked on a pair of trees; the matrix of values; with BLOCKS > 0 the
 // microseconds a pair of every row and block of columns, REPEATS times; with BLOCKS = 0 only half of the matrix is
 // computed, and REPEATS totals in seconds follow.
@@ -28,7 +31,7 @@ using Ids = std::vector<std::int32_t>;
 using Keyed = std::vector<std::pair<std::int32_t, std::int32_t>>;
 using Clock = std::chrono::steady_clock;
 
-enum class Kind { st, sst, pt };
+enum class Kind { st, sst, pt, sptk };
 enum class Method { fast, labels, sorting, naive };
 
 struct Tree {
@@ -41,6 +44,18 @@ struct Tree {
 };
 
 static double LAM, MU;
+
+static struct { // of labels
+    Ids first, label;
+    std::vector<double> value;
+
+    double operator()(int a, int b) const {
+        if (a == b) return 1;
+        const auto begin = label.begin() + first[a], end = label.begin() + first[a + 1];
+        const auto found = std::lower_bound(begin, end, b);
+        return found != end && *found == b ? value[static_cast<std::size_t>(found - label.begin())] : 0;
+    }
+} SIMILARITY;
 
 static void list_nodes(const Ids& keys, Keyed& list) {
     list.clear();
@@ -95,7 +110,7 @@ double over_subsequences(const Tree& a, int x, const Tree& b, int y, Delta delta
 // The value of two nodes that agree, from those of their children.
 template <Kind kind, class Delta>
 double from_children(const Tree& a, int x, const Tree& b, int y, Delta delta) {
-    if constexpr (kind == Kind::pt) {
+    if constexpr (kind == Kind::pt || kind == Kind::sptk) {
         if (!a.children(x) || !b.children(y)) return MU * LAM * LAM;
         return MU * (LAM * LAM + over_subsequences(a, x, b, y, delta));
     } else {
@@ -153,7 +168,11 @@ class Pairs {
         const auto known = [&](int c, int d) { return at(c, d); };
         for (int x = 0; x < a.size(); ++x)
             for (int y = 0; y < b.size(); ++y)
-                sum += at(x, y) = agree<kind>(a, x, b, y) ? from_children<kind>(a, x, b, y, known) : 0;
+                if constexpr (kind == Kind::sptk) {
+                    const double similarity = SIMILARITY(a.label[x], b.label[y]);
+                    sum += at(x, y) = similarity ? similarity * from_children<kind>(a, x, b, y, known) : 0;
+                } else
+                    sum += at(x, y) = agree<kind>(a, x, b, y) ? from_children<kind>(a, x, b, y, known) : 0;
         return sum;
     }
 
@@ -175,7 +194,7 @@ class Pairs {
 
 template <Kind kind>
 double value(Pairs& pairs, Method method, const Tree& a, const Tree& b) {
-    if (method == Method::naive) return pairs.naive<kind>(a, b);
+    if (kind == Kind::sptk || method == Method::naive) return pairs.naive<kind>(a, b);
     if (method == Method::sorting) {
         static Keyed left, right;
         list_nodes(kind == Kind::pt ? a.label : a.production, left);
@@ -224,10 +243,11 @@ void timed(const std::vector<Tree>& trees, Method method, int repeats, int block
         out.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(8 * values.size()));
 }
 
-static Ids read(std::ifstream& in, std::size_t number) {
-    Ids ids(number);
-    in.read(reinterpret_cast<char*>(ids.data()), static_cast<std::streamsize>(4 * number));
-    return ids;
+template <class Number = std::int32_t>
+std::vector<Number> read(std::ifstream& in, std::size_t number) {
+    std::vector<Number> numbers(number);
+    in.read(reinterpret_cast<char*>(numbers.data()), static_cast<std::streamsize>(sizeof(Number) * number));
+    return numbers;
 }
 
 int main(int count, char** given) {
@@ -243,6 +263,11 @@ int main(int count, char** given) {
         list_nodes(tree.label, tree.by_label);
         list_nodes(tree.production, tree.by_production);
     }
+    if (!std::strcmp(given[3], "sptk")) {
+        SIMILARITY.first = read(in, static_cast<std::size_t>(read(in, 1)[0]) + 1);
+        SIMILARITY.label = read(in, static_cast<std::size_t>(SIMILARITY.first.back()));
+        SIMILARITY.value = read<double>(in, static_cast<std::size_t>(SIMILARITY.first.back()));
+    }
     if (!in) return std::fputs("the file of trees is too short\n", stderr), 2;
     LAM = std::atof(given[5]);
     MU = std::atof(given[6]);
@@ -252,7 +277,8 @@ int main(int count, char** given) {
                                                             : Method::fast;
     const int repeats = std::atoi(given[7]), blocks = std::atoi(given[8]);
     std::ofstream out(given[2], std::ios::binary);
-    if (!std::strcmp(given[3], "pt")) timed<Kind::pt>(trees, method, repeats, blocks, out);
+    if (!std::strcmp(given[3], "sptk")) timed<Kind::sptk>(trees, method, repeats, blocks, out);
+    else if (!std::strcmp(given[3], "pt")) timed<Kind::pt>(trees, method, repeats, blocks, out);
     else if (!std::strcmp(given[3], "sst")) timed<Kind::sst>(trees, method, repeats, blocks, out);
     else timed<Kind::st>(trees, method, repeats, blocks, out);
     return out ? 0 : 1;

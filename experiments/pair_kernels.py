@@ -1,18 +1,18 @@
 """Tree kernels of one pair of trees at a time, as reference: the recursions of the papers in Python, and a C++ program.
 
 The recursions run over all pairs of nodes. They are slow, but work for trees whose fragments are too many to list. ST and
-SST are defined by Collins & Duffy (2001), section 3, and PT by Moschitti (2006), eq. 3. The sums over subsequences of
-children are computed length by length.
+SST are defined by Collins & Duffy (2001), section 3, PT by Moschitti (2006), eq. 3, and smoothed PT by Croce, Moschitti &
+Basili (2011). The sums over subsequences of children are computed length by length.
 
 The program `pair_kernels.cpp` computes the same kernels with the fast algorithms of Moschitti (2006) and measures their time.
-It is compiled when it is needed.
+It is compiled when it is needed. Smoothed PT compares all pairs of nodes.
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.kernels import PartialTree, SubsetTree, Subtree
-from treelet.structures import Tree
+from treelet.kernels import PartialTree, Smoothed, SubsetTree, Subtree
+from treelet.structures import Tree, Treebank
 
 PairKernel = Subtree | SubsetTree | PartialTree
 Floats = NDArray[np.float64]
@@ -53,10 +53,17 @@ def nodes_of(tree: Tree, leaves: bool = False) -> NodeLists:
     return NodeLists(labels, productions, children)
 
 
-def recursion_value(kernel: PairKernel, a: NodeLists, b: NodeLists) -> float:
+def equal(first: str, second: str) -> float:
+    return float(first == second)
+
+
+def recursion_value(
+    kernel: PairKernel, a: NodeLists, b: NodeLists, similarity: Callable[[str, str], float] = equal
+) -> float:
     """Return the value of a kernel by its recursion over all pairs of nodes, each computed once.
 
     The kernel must not have a ``max_depth``, and must treat words as by default. SST can also have leaves, if the lists have them.
+    Smoothed PT uses the similarity of labels, and compares all nodes.
 
     >>> from treelet import SubsetTree, Tree
     >>> tree = nodes_of(Tree.parse("(S (A x) (A x))"))
@@ -69,15 +76,24 @@ def recursion_value(kernel: PairKernel, a: NodeLists, b: NodeLists) -> float:
         row: list[float] = []
         delta.append(row)
         for j in range(len(b.labels)):
-            row.append(_delta(kernel, a, b, i, j, delta))
+            row.append(_delta(kernel, a, b, i, j, delta, similarity))
             total += row[-1]
     return total
 
 
-def _delta(kernel: PairKernel, a: NodeLists, b: NodeLists, i: int, j: int, delta: list[list[float]]) -> float:
+def _delta(
+    kernel: PairKernel,
+    a: NodeLists,
+    b: NodeLists,
+    i: int,
+    j: int,
+    delta: list[list[float]],
+    similarity: Callable[[str, str], float],
+) -> float:
     """Return Delta of two nodes, from those of their children."""
     if isinstance(kernel, PartialTree):
-        return _partial_tree(kernel, a, b, i, j, delta)
+        sigma = similarity(a.labels[i], b.labels[j])
+        return sigma * _partial_tree(kernel, a, b, i, j, delta) if sigma else 0.0
     if a.productions[i] is None or a.productions[i] != b.productions[j]:
         return 0.0
     value = kernel.lam
@@ -90,8 +106,6 @@ def _delta(kernel: PairKernel, a: NodeLists, b: NodeLists, i: int, j: int, delta
 
 
 def _partial_tree(kernel: PartialTree, a: NodeLists, b: NodeLists, i: int, j: int, delta: list[list[float]]) -> float:
-    if a.labels[i] != b.labels[j]:
-        return 0.0
     lam, left, right = kernel.lam, a.children[i], b.children[j]
     if not left or not right:
         return kernel.mu * lam * lam * kernel.terminal_factor
@@ -149,9 +163,19 @@ def time_pairs(
         numbers += [productions.setdefault(production, len(productions)) for production in nodes.productions]
         numbers += np.cumsum([0, *map(len, nodes.children)]).tolist()
         numbers += [child for below in nodes.children for child in below]
+    similarities = np.zeros(0)
+    if isinstance(kernel, Smoothed):
+        bank = Treebank(trees)
+        start, near, sigma = kernel._similar_labels(bank.columns.store)
+        number = np.array([labels[label] for label in bank.columns.store.labels])
+        rows = np.repeat(number, np.diff(start))
+        order = np.lexsort((number[near], rows))
+        first = np.cumsum([0, *np.bincount(rows, minlength=len(labels))])
+        numbers += [len(labels), *first.tolist(), *number[near][order].tolist()]
+        similarities = sigma[order]
     source, target = program.with_suffix(".trees"), program.with_suffix(".values")
-    source.write_bytes(np.array(numbers, np.int32).tobytes())
-    name = {Subtree: "st", SubsetTree: "sst", PartialTree: "pt"}[type(kernel)]
+    source.write_bytes(np.array(numbers, np.int32).tobytes() + similarities.tobytes())
+    name = {Subtree: "st", SubsetTree: "sst", PartialTree: "pt", Smoothed: "sptk"}[type(kernel)]
     mu: Any = getattr(kernel, "mu", 1.0)
     arguments = [name, method, repr(float(kernel.lam)), repr(float(mu)), str(repeats), str(blocks)]
     subprocess.run([program, source, target, *arguments], check=True)

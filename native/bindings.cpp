@@ -472,7 +472,7 @@ NB_MODULE(_core, m) {
     nb::class_<Similar>(m, "Similar", "Which labels are alike, and how much: rows of a sparse matrix over labels.")
         .def_static(
             "of",
-            [](LongArray start, IdArray label, DoubleArray sigma) {
+            [](LongArray start, IdArray label, DoubleArray sigma, bool inner) {
                 const std::size_t n = start.shape(0);
                 if (n == 0 || start.data()[0] != 0 || start.data()[n - 1] != static_cast<std::int64_t>(label.shape(0)) ||
                     label.shape(0) != sigma.shape(0) || !std::is_sorted(start.data(), start.data() + n))
@@ -483,9 +483,10 @@ NB_MODULE(_core, m) {
                 s.start.assign(start.data(), start.data() + n);
                 s.label.assign(label.data(), label.data() + label.shape(0));
                 s.sigma.assign(sigma.data(), sigma.data() + sigma.shape(0));
+                s.inner = inner;
                 return s;
             },
-            "start"_a, "label"_a, "sigma"_a);
+            "start"_a, "label"_a, "sigma"_a, "inner"_a);
 
     bind_columns<SubtreeColumns, double>(m, "SubtreeColumns", "Columns of a subtree-kernel matrix.", "lam"_a);
     bind_columns<SubsetTreeColumns, double, int, bool>(m, "SubsetTreeColumns", "Columns of a subset-tree-kernel matrix.", "lam"_a,

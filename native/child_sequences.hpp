@@ -11,27 +11,42 @@
 namespace treelet {
 
 template <class Num> struct PartialTreeValues { // Delta(u, .)
-    enum Kind { constant, one_exception, dense } kind = constant;
-    Id exception = none; // cell, relative to the first cell of the label
-    Num exceptional{};
-    std::vector<Num> value;           // per cell of the label
-    void clear() { kind = constant; } // values are overwritten before they are read
-    std::size_t bytes() const { return value.capacity() * sizeof(Num); }
+    struct Part {                               // for the columns with one label
+        enum Kind { constant, one_exception, dense } kind = constant;
+        Id exception = none; // cell, relative to the first cell of the label
+        Num exceptional{};
+        std::size_t first = 0; // of its values
+    };
+    Part own;                  // for the label of u
+    std::vector<Part> similar; // per similar label; empty if all are constant
+    std::vector<Num> value;    // per cell of each dense part
+    std::size_t used = 0;
+
+    void clear() { own.kind = Part::constant, used = 0, similar.clear(); } // values are overwritten before they are read
+    // Makes a part dense and returns its values.
+    Num *make_dense(Part &part, std::size_t cells) {
+        part.kind = Part::dense, part.first = used;
+        used += cells;
+        if (value.size() < used) value.resize(used);
+        return value.data() + part.first;
+    }
+    std::size_t bytes() const { return value.capacity() * sizeof(Num) + similar.capacity() * sizeof(Part); }
 };
 
-// The values of a child in the form that its parent needs: single cells are looked up without a
-// branch.
+// One part of the values of a child in the form that its parent needs: single cells are looked up
+// without a branch.
 template <class Num> struct PartialTreeCells {
     const Num *table;
-    Num few[2];
-    Id exception, dense; // dense: all bits set, or none
-    bool word;           // used only if words have their own factor
+    Num few[2], terminal; // terminal: of a childless column
+    Id exception, dense;  // dense: all bits set, or none
+    bool word;            // used only if words have their own factor
     Num operator[](Id cell) const { return table[(cell & dense) | ((cell == exception) & ~dense)]; }
 };
 
 template <class Num> struct ChildScratch {
     std::vector<Num> met, chain, total;
-    std::vector<PartialTreeCells<Num>> cells; // per child
+    std::vector<PartialTreeCells<Num>> cells; // per table
+    std::vector<std::size_t> first;           // child -> its first table
     std::vector<Id> active, still_active;
     std::vector<PartialTreeIndex::Meeting> meeting;
 };
@@ -57,16 +72,23 @@ template <class Num> class ChildSequences {
     template <class Of> void look_up(const Store &store, Id u, Of values, ChildScratch<Num> &s) const {
         const std::size_t arity = store.arity(u);
         const Id *kids = store.children(u);
-        if (s.cells.size() < arity) s.cells.resize(arity);
+        s.first.resize(arity);
+        std::size_t tables = 0;
+        for (std::size_t a = 0; a < arity; ++a) s.first[a] = tables, tables += 1 + similar_.count(store, kids[a]);
+        if (s.cells.size() < tables) s.cells.resize(tables);
         for (std::size_t a = 0; a < arity; ++a) {
             const Values &known = values(kids[a]);
-            PartialTreeCells<Num> &cells = s.cells[a];
-            const bool dense = known.kind == Values::dense;
-            cells.word = !plain_ && store.arity(kids[a]) == 0;
-            cells.few[0] = cells.word ? terminal_ : constant_, cells.few[1] = known.exceptional;
-            cells.table = dense ? known.value.data() : cells.few;
-            cells.exception = known.kind == Values::one_exception ? known.exception : none;
-            cells.dense = dense ? ~0 : 0;
+            PartialTreeCells<Num> *cells = s.cells.data() + s.first[a];
+            const bool word = store.arity(kids[a]) == 0;
+            set(*cells, known, known.own, word, Num(1));
+            auto part = known.similar.begin();
+            similar_.each(store, kids[a], [&](Id label, double sigma) {
+                set(*++cells, known, part < known.similar.end() ? *part++ : Part(), word, Num(sigma));
+                if (similar_.inner) return;
+                const Id local = index_.local(label); // only another word can match
+                cells->exception = local == none ? none : index_.label(local).end - index_.label(local).begin;
+                cells->few[0] = Num(0), cells->few[1] = cells->terminal;
+            });
         }
     }
     // Returns S(u, v) for `width` columns of a group, starting at `from`.
@@ -82,7 +104,7 @@ template <class Num> class ChildSequences {
     // y += a S, z = b S + c, where S is the value of the only match.
     void add_and_set_one(const Group &g, const Plan::Match &match, Id from, std::size_t width, const ChildScratch<Num> &s, Num *y,
                          Num a, Num *z, Num b, Num c) const {
-        const PartialTreeCells<Num> &cells = s.cells[match.a];
+        const PartialTreeCells<Num> &cells = s.cells[match.table];
         const Id *slot = index_.slots(g, match.b) + from;
         if (cells.dense)
             add_and_set(y, a, z, b, c, cells.table, slot, width);
@@ -100,9 +122,9 @@ template <class Num> class ChildSequences {
         }
         const PartialTreeCells<Num> *const row = s.cells.data();
         for (const Plan::One *x = plan.one.data(), *end = x + plan.one.size(); x < end && x->cell < stop; ++x)
-            use(x->cell, row[x->a][x->slot]);
+            use(x->cell, row[x->table][x->slot]);
         for (const Plan::Two *x = plan.two.data(), *end = x + plan.two.size(); x < end && x->cell < stop; ++x) {
-            const Num before = row[x->a[0]][x->slot[0]], met = row[x->a[1]][x->slot[1]];
+            const Num before = row[x->table[0]][x->slot[0]], met = row[x->table[1]][x->slot[1]];
             use(x->cell, before + met * (power_[x->gaps] * before + Num(1)));
         }
         for (const Plan::More *x = plan.more.data(), *end = x + plan.more.size(); x < end && x->cell < stop; ++x)
@@ -113,12 +135,20 @@ template <class Num> class ChildSequences {
     std::size_t bytes() const { return bytes_of(power_); }
 
   private:
+    using Part = typename Values::Part;
+    void set(PartialTreeCells<Num> &cells, const Values &values, const Part &part, bool word, Num sigma) const {
+        const bool dense = part.kind == Part::dense;
+        cells.word = !plain_ && word;
+        cells.terminal = terminal_ * sigma;
+        cells.few[0] = word ? cells.terminal : constant_ * sigma, cells.few[1] = part.exceptional;
+        cells.table = dense ? values.value.data() + part.first : cells.few;
+        cells.exception = part.kind == Part::one_exception ? part.exception : none;
+        cells.dense = dense ? ~0 : 0;
+    }
     // T_x = Delta_x * (1 + sum of lam^gaps T_y over the matches y before x on both sides); S = sum of T_x.
     void by_chains(const Group &g, const Plan::Match *match, std::size_t count, Id from, std::size_t width,
                    ChildScratch<Num> &s) const {
-        const auto meet_child = [&](std::size_t x, Num *out) {
-            meet(s.cells[match[x].a], g, match[x].b, match[x].sigma, from, width, out);
-        };
+        const auto meet_child = [&](std::size_t x, Num *out) { meet(s.cells[match[x].table], g, match[x].b, from, width, out); };
         Num *const total = s.total.data();
         if (count == 1) return meet_child(0, total);
         if (s.chain.size() < Plan::chain_limit * sweep) s.chain.resize(Plan::chain_limit * sweep);
@@ -153,7 +183,7 @@ template <class Num> class ChildSequences {
         for (std::size_t x = 0; x < count; ++x) {
             Num before(1);
             for (std::size_t y = 0; y < x; ++y) before += power_[*gap++] * chain[y];
-            chain[x] = before * row[match[x].a][match[x].slot];
+            chain[x] = before * row[match[x].table][match[x].slot];
             total += chain[x];
         }
         return total;
@@ -194,7 +224,8 @@ template <class Num> class ChildSequences {
                     E *= lam;
                     if (match != match_end && match->position == b) {
                         Num met;
-                        meet(s.cells[a], g, b, match->sigma, from + static_cast<Id>(r), 1, &met);
+                        const std::size_t table = s.first[static_cast<std::size_t>(a)] + static_cast<std::size_t>(match->k);
+                        meet(s.cells[table], g, b, from + static_cast<Id>(r), 1, &met);
                         const Num T = met * (one + left);
                         total += T;
                         E += T;
@@ -219,9 +250,8 @@ template <class Num> class ChildSequences {
     template <class Other> static bool negligible(Other value) { return value == 0; }
 
     // Sets Delta(child, child b of each column).
-    void meet(const PartialTreeCells<Num> &cells, const Group &g, Id b, double sigma, Id from, std::size_t width, Num *out) const {
+    void meet(const PartialTreeCells<Num> &cells, const Group &g, Id b, Id from, std::size_t width, Num *out) const {
         const Id *slot = index_.slots(g, b) + from;
-        if (sigma != Similar::equal) return select(out, slot, index_.childless(g, b), terminal_ * Num(sigma), Num(0), width);
         if (cells.dense) return gather(out, cells.table, slot, width);
         if (cells.exception != none)
             select(out, slot, cells.exception, cells.few[1], cells.few[0], width);
@@ -230,7 +260,7 @@ template <class Num> class ChildSequences {
         if (plain_ || cells.word) return;
         const Id childless = index_.childless(g, b);
         for (std::size_t r = 0; r < width; ++r)
-            if (slot[r] == childless) out[r] = terminal_;
+            if (slot[r] == childless) out[r] = cells.terminal;
     }
     Num gap_weight(Id gaps) const { return gaps < Plan::apart ? power_[gaps] : power(lam_, gaps); }
 

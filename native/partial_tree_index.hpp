@@ -32,9 +32,8 @@ class PartialTreeIndex {
     struct Pair { // group, position of a child with the label that is looked up, and its slot if the group is one column
         Id group, position, slot;
     };
-    struct Meeting { // a child that can match, and the similarity of the two
-        Id position;
-        double sigma;
+    struct Meeting { // a child that can match: its label is the one that is looked up (0), or number k - 1 of the similar ones
+        Id position, k;
     };
     static constexpr Id wide = 512; // maximum number of children for which pairs are listed
     static constexpr Id swept = 8;  // minimum number of columns for which a production is one group
@@ -52,6 +51,15 @@ class PartialTreeIndex {
     const Label &label_of(Id node) const { return label_[local_[store_.label(node)]]; }
     std::size_t nodes() const { return column_of_.size(); }
     std::size_t groups() const { return group_.size(); }
+    std::size_t labels() const { return label_.size(); }
+    // Returns the number of children of all columns in these groups of a label.
+    std::size_t children(Id first, Id last) const {
+        if (first == last) return 0;
+        const Group &g = group_[last - 1];
+        return static_cast<std::size_t>(g.slots + std::int64_t{g.size} * g.arity - group_[first].slots);
+    }
+    // Returns the labels of the children of a group, by position.
+    const Id *child_labels(const Group &g) const { return child_label_.data() + g.children; }
     const Group &group(Id g) const { return group_[g]; }
     // Returns whether several columns have this production.
     bool is_common(Id production) const { return static_cast<std::size_t>(production) < common_.size() && common_[production]; }
@@ -83,12 +91,14 @@ class PartialTreeIndex {
     void meetings(const Store &store, Id child, const Group &g, const Similar &similar, std::vector<Meeting> &out) const {
         out.clear();
         const LabelledChild *begin = labelled_child_.data() + g.children, *end = begin + g.arity;
-        const auto add = [&](Id label, double sigma) {
+        Id k = 0;
+        const auto add = [&](Id label, double) {
+            const Id number = k++;
             if (local(label) == none) return;
             auto [first, last] = std::equal_range(begin, end, LabelledChild{local(label), 0}, LabelledChild::by_label);
-            for (; first != last; ++first) out.push_back({first->position, sigma});
+            for (; first != last; ++first) out.push_back({first->position, number});
         };
-        add(store.label(child), Similar::equal);
+        add(store.label(child), 1);
         if (!similar.any()) return;
         similar.each(store, child, add);
         std::sort(out.begin(), out.end(), [](const Meeting &x, const Meeting &y) { return x.position < y.position; });

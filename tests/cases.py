@@ -33,6 +33,12 @@ from treelet.kernels import (
 from treelet.structures import Forest, Tagged, Tree, WordVectors
 
 SENTENCE = ("x", "y", "x", "y")
+PAIRS = {
+    ("x", "y"): 0.5,
+    ("A", "B"): 0.25,
+    ("B", "y"): 0.125,
+    ("A", "x"): 0.25,
+}  # positive definite with 1 on the diagonal
 VECTORS = WordVectors(["x", "y", "z", "A"], [[1.0, 0.1, 0.0], [0.9, 0.3, 0.0], [0.0, 0.1, 1.0], [0.8, 0.2, 0.3]])
 """x and y are similar, and z is similar to neither. A is also a label; the word A must not match nodes."""
 
@@ -152,6 +158,11 @@ PLAIN = {
     "smoothed": Case(Smoothed(VECTORS, lam=0.5, mu=0.7, threshold=0.3), "trees", False, False),
     "smoothed terminals": Case(Smoothed(VECTORS, 0.5, 0.7, threshold=0.3, terminal_factor=0.4), "trees", False, False),
     "smoothed no leaves": Case(Smoothed(VECTORS, 0.5, 0.7, leaves=False, threshold=0.3), "trees", False, False),
+    "smoothed pairs": Case(Smoothed(PAIRS, 0.5, 0.7, threshold=0), "trees", False),
+    "smoothed leaves": Case(Smoothed(VECTORS, 0.5, 0.7, threshold=0.3, nodes="leaves"), "trees", False, False),
+    "smoothed leaves, terminals": Case(
+        Smoothed(VECTORS, 0.5, 0.7, threshold=0.3, nodes="leaves", terminal_factor=0.4), "trees", False, False
+    ),
     "forest": Case(FOREST, "forests"),
     "forest count": Case(ForestKernel(lam=1), "forests"),
     "forest small": Case(ForestKernel(lam=0.3), "forests"),

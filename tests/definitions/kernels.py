@@ -5,6 +5,7 @@ Most of them take exponential time in the size of a tree.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache, singledispatch
@@ -207,16 +208,17 @@ def smoothed_partial_tree(
     mu: float = 0.4,
     leaves: bool = True,
     terminal_factor: float = 1.0,
+    nodes: str = "all",
 ) -> float:
-    """SPTK: like PT, but two words of similarity s match with the value mu * lam^2 * s."""
+    """SPTK: like PT, but the value of two nodes is multiplied by the similarity of their labels."""
 
     def delta(a: Tree, b: Tree) -> float:
-        if not a.children and not b.children:
-            return terminal_factor * mu * lam**2 * similarity(a.label, b.label)
-        if a.label != b.label:
+        only_equal = nodes == "leaves" and (a.children or b.children)
+        sigma = float(a.label == b.label) if only_equal else similarity(a.label, b.label)
+        if sigma == 0:
             return 0.0
         if not a.children or not b.children:
-            return terminal_factor * mu * lam**2
+            return terminal_factor * mu * lam**2 * sigma
         total = lam**2
         for length in range(1, min(len(a.children), len(b.children)) + 1):
             for J1 in combinations(range(len(a.children)), length):
@@ -224,9 +226,45 @@ def smoothed_partial_tree(
                     gaps = (J1[-1] - J1[0] + 1 - length) + (J2[-1] - J2[0] + 1 - length)
                     met = (delta(a.children[i], b.children[j]) for i, j in zip(J1, J2, strict=True))
                     total += lam**gaps * prod(met)
-        return mu * total
+        return mu * sigma * total
 
     return sum(delta(a, b) for a in first.nodes() for b in second.nodes() if leaves or (a.children and b.children))
+
+
+def smoothed_fragments(
+    first: Tree, second: Tree, similarity: Callable[[str, str], float], lam: float, mu: float, leaves: bool = True
+) -> float:
+    """SPTK as a sum over all pairs of fragments of the same shape: no recursion over pairs of nodes.
+
+    A pair of fragments counts mu^nodes * lam^(2 * childless nodes + skipped children) * the product of the similarities
+    of the labels in the same places.
+    """
+
+    def fragments(node: Tree) -> list[tuple[Tree, int]]:
+        """List the fragments below a node, each with the number of skipped children."""
+        found = [(Tree(node.label), 0)]
+        for length in range(1, len(node.children) + 1):
+            for chosen in combinations(range(len(node.children)), length):
+                gaps = chosen[-1] - chosen[0] + 1 - length
+                for below in product(*(fragments(node.children[k]) for k in chosen)):
+                    skipped = gaps + sum(more for _, more in below)
+                    found.append((Tree(node.label, [tree for tree, _ in below]), skipped))
+        return found
+
+    def shape(tree: Tree) -> Any:
+        return tuple(shape(child) for child in tree.children)
+
+    total = 0.0
+    roots = [[node for node in tree.nodes() if leaves or node.children] for tree in (first, second)]
+    ours, theirs = ([found for node in side for found in fragments(node)] for side in roots)
+    for one, gaps in ours:
+        for other, more in theirs:
+            if shape(one) == shape(other):
+                pairs = list(zip(one.nodes(), other.nodes(), strict=True))
+                childless = sum(not node.children for node, _ in pairs)
+                alike = prod(similarity(a.label, b.label) for a, b in pairs)
+                total += mu ** len(pairs) * lam ** (2 * childless + gaps + more) * alike
+    return total
 
 
 # --- tagged sequences (Collins & Duffy 2001) --------------------------------------------------------------------
@@ -323,14 +361,64 @@ def _edit_distance_of(
 # --- plain kernels --------------------------------------------------------------------------------------------------
 
 
-def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -> float:
+def word_similarity(vectors: Any) -> tuple[Callable[[str, str], float], Callable[[str], bool]]:
+    """Return the similarity of two words in each form that `Smoothed` accepts, and whether a word has one."""
+    if callable(vectors):
+        return vectors, lambda word: False
+    if isinstance(vectors, Mapping) and any(isinstance(key, tuple) for key in vectors):
+        words = {word for pair in vectors for word in pair}
+        return lambda v, w: vectors.get((v, w), vectors.get((w, v), 0.0)), lambda word: word in words
     known = WordVectors.of(vectors)
+    return known.similarity, lambda word: word in known
+
+
+def label_similarity(
+    vectors: Any, threshold: float, word: Callable[[str], Any] | None = None
+) -> Callable[[str, str], float]:
+    """Return the similarity of two labels, by the rules of `Smoothed`."""
+    of_words, known = word_similarity(vectors)
+
+    def kelp(label: str) -> tuple[str, Any] | None:
+        kind, text = "", label
+        prefix = label.partition("##")[0]
+        if "##" in label and prefix.isalpha() and prefix.isupper():
+            kind, text = label.split("##", 1)
+            if not text:
+                kind, text = "", label
+        lemma, part = text, ""
+        if "::" in text and all(text.rsplit("::", 1)):
+            lemma, part = text.rsplit("::", 1)
+        if kind not in ("", "LEX") and not known(label):
+            return None
+        if kind == "COMP":
+            part = "".join(piece.rsplit("::", 1)[-1] if "::" in piece else piece for piece in re.split("([<,])", text))
+        for name in (label, text):
+            if known(name):
+                return name, (kind, part)
+        return lemma, (kind, part)
+
+    def of_label(label: str) -> tuple[str, Any] | None:
+        if word is None:
+            return kelp(label)
+        found = word(label)
+        return found if found is None or isinstance(found, tuple) else (found, None)
 
     def similarity(v: str, w: str) -> float:
-        value = known.similarity(v, w)
+        if v == w:
+            return 1.0
+        first, second = of_label(v), of_label(w)
+        if first is None or second is None or first[1] != second[1]:
+            return 0.0
+        if first[0] == second[0]:
+            return 1.0
+        value = of_words(first[0], second[0])
         return value if value > threshold else 0.0
 
-    return smoothed_partial_tree(a, b, similarity, **params)
+    return similarity
+
+
+def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, word: Any, **params: Any) -> float:
+    return smoothed_partial_tree(a, b, label_similarity(vectors, threshold, word), **params)
 
 
 def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -47,12 +48,39 @@ def smoothed(random: Random) -> Kernel:
     words = random.sample(["x", "y", "z", "A", "B", "S", "naïve", "\U0001f600"], random.randint(1, 6))
     vectors = [[random.choice([0.0, 1.0, random.gauss(0, 1)]) for _ in range(random.choice([1, 2, 3]))] for _ in words]
     width = max(map(len, vectors))
-    made = WordVectors(words, [vector + [0.0] * (width - len(vector)) for vector in vectors])
-    threshold = random.choice([0.0, random.random(), random.random(), 0.999])
+    similarity: Any = WordVectors(words, [vector + [0.0] * (width - len(vector)) for vector in vectors])
+    if random.random() < 0.5:  # a table of any similarities
+        pairs = {pair: random.choice([0.0, 1.0, random.random()]) for pair in combinations(words, 2)}
+        similarity = pairs or similarity
+        if random.random() < 0.3:
+            similarity = TableOfPairs(pairs)
+    word = random.choice([None, None, None, str, first_letter])
     factor = random.choice([1.0, 1.0, random.uniform(0, 3)])
     return tl.Smoothed(
-        made, decay(random), decay(random), random.random() < 0.7, threshold=threshold, terminal_factor=factor
+        similarity,
+        decay(random),
+        decay(random),
+        random.random() < 0.7,
+        random.choice([0.0, random.random(), random.random(), 0.999]),
+        random.choice(["all", "all", "leaves"]),
+        word=word,
+        terminal_factor=factor,
     )
+
+
+class TableOfPairs:
+    """A table of similarities as a function."""
+
+    def __init__(self, pairs: dict[tuple[str, str], float]) -> None:
+        self.pairs = pairs
+
+    def __call__(self, first: str, second: str) -> float:
+        return self.pairs.get((first, second), self.pairs.get((second, first), 0.0))
+
+
+def first_letter(label: str) -> str | None:
+    """The first letter in lower case is the word; S is not a word."""
+    return None if label == "S" else label[:1].lower()
 
 
 def forest_kernel(random: Random) -> Kernel:
@@ -305,14 +333,18 @@ def larger_trees(batch: Batch) -> None:
         subtree(random),
         tl.SubsetTree(decay(random), leaves=leaves),
         tl.PartialTree(decay(random), decay(random)),
+        smoothed(random).set_params(leaves=True, nodes="all"),
     ]
     kernel = random.choice(kernels)
+    alike = pair_kernels.equal
+    if isinstance(kernel, tl.Smoothed):
+        alike = reference.label_similarity(kernel.vectors, kernel.threshold, kernel.word)
     nodes = [pair_kernels.nodes_of(tree, leaves and isinstance(kernel, tl.SubsetTree)) for tree in X]
     pairs = [(i, j) for i in range(len(X)) for j in range(i + 1)]
-    expected = [pair_kernels.recursion_value(kernel, nodes[i], nodes[j]) for i, j in pairs]
+    expected = [pair_kernels.recursion_value(kernel, nodes[i], nodes[j], alike) for i, j in pairs]
     i, j = np.array(pairs).T
     batch.compare(
-        "ST, SST and PT on larger trees",
+        "ST, SST, PT and smoothed PT on larger trees",
         kernel(X)[i, j],
         expected,
         tell=lambda place: f"kernel = {kernel!r}\n  a, b = {[X[k] for k in pairs[place[0]]]}",

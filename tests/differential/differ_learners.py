@@ -145,6 +145,11 @@ def rls(batch: Batch) -> None:
             if len(rest):
                 wanted[out] = K[np.ix_(out, rest)] @ learning.least_squares(K[np.ix_(rest, rest)], y[rest], alpha)
         batch.compare(what, predictions.reshape(n, -1), wanted, own, SOLVED, aside=True, tell=tell)
+    pair = np.array(random.sample(range(n), 2))
+    rest = np.setdiff1d(np.arange(n), pair)
+    wanted = K[np.ix_(pair, rest)] @ learning.least_squares(K[np.ix_(rest, rest)], y[rest], alpha)
+    left = np.stack(model.leave_pair_out(pair[:1], pair[1:])).reshape(2, -1)
+    batch.compare("RLS, a pair left out", left, wanted, own, SOLVED, aside=True, tell=tell)
     by_products = tl.RLS(found.kernel, alpha, solver="cg", tol=1e-12).fit(found.train, given)
     values = by_products.predict(found.test).reshape(len(found.test), -1)
     batch.compare("RLS by conjugate gradients", values, found.across @ a, scale, 1e-7, tell=tell)
@@ -172,6 +177,12 @@ def rank_rls(batch: Batch) -> None:
     batch.compare(
         "RankRLS, a group left out", model.leave_group_out_predictions_, wanted, own, SOLVED, aside=True, tell=tell
     )
+    pairs = [(i, j) for j in range(n) for i in range(j) if qid[i] == qid[j]]
+    pair = np.array(random.choice(pairs))
+    rest = np.setdiff1d(np.arange(n), pair)
+    b = learning.rank_least_squares(K[np.ix_(rest, rest)], y[rest], qid[rest], alpha, every)
+    left = np.concatenate(model.leave_pair_out(pair[:1], pair[1:]))
+    batch.compare("RankRLS, a pair left out", left, K[np.ix_(pair, rest)] @ b, own, SOLVED, aside=True, tell=tell)
 
 
 # --- support vectors ------------------------------------------------------------------------------------------------

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import ROOT, first_lines
-from experiments import evaluation, parsing, questions, writing
+from experiments import evaluation, parsing, questions, questions_words, writing
 from experiments.__main__ import run
 from experiments.writing import VERDICTS
-from treelet.structures import WordVectors
+from treelet.structures import Tree, Treebank, WordVectors
 
 
 @pytest.mark.slow
@@ -53,6 +53,43 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.M
         test for test in results["tests"]["folds"] if (test["a"], test["b"]) == ("SST", "n-grams")
     )
     assert {claim.verdict for claim in questions.claims(results)} <= set(VERDICTS)
+
+
+@pytest.mark.slow
+def test_questions_with_similar_words_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"qc_trees/train.tsv": 3000, "qc_trees/test.tsv": 200, "questionbank/4000qs.mrg.xz": 300}
+    (tmp_path / "few").mkdir()
+    first_lines(data_dir, tmp_path / "few", names)
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path / "few"))
+    results, page = run("questions-words", quick=True, out=tmp_path)
+    accuracy = {row["system"]: row["accuracy"] for row in results["rows"]}
+    assert list(accuracy) == [
+        questions_words.PT,
+        questions_words.PT_GRCT,
+        questions_words.PT_LCT,
+        questions_words.SPTK_GRCT,
+        questions_words.SPTK_LCT,
+    ]
+    assert all(value > 60 for value in accuracy.values()), accuracy
+    pairs = [row["pairs"] for row in results["speed"]["rows"]]
+    assert pairs == sorted(pairs)
+    assert pairs[-1] > pairs[0]
+    assert all(row.get("largest_difference", 0) < 1e-12 for row in results["speed"]["rows"])
+    assert (tmp_path / "questions-words.md").read_text() == page
+    assert {claim.verdict for claim in questions_words.claims(results)} <= set(VERDICTS)
+
+
+def test_dependencies_follow_the_heads() -> None:
+    tree = Tree.parse(
+        "(SBARQ (WHNP (WP What)) (SQ (VBZ is) (NP (DT the) (NN name)) (PP (IN of) (NP (NNP Rex)))) (. ?))"
+    )
+    parse = questions_words.dependency_parse(tree)
+    assert [(parse.words[head - 1] if head else "") for head in parse.heads or ()] == [
+        *("is", "", "name", "is", "is", "of", "is"),
+    ]
+    form = questions_words.dependency_forms(Treebank([tree, None]), "lct")
+    assert form[1] is None
+    assert str(form[0]).startswith("(LEX##is::v (LEX##what::w POS##WP SYNT##WHNP<SBARQ)")
 
 
 def test_equal_questions_are_in_one_fold_and_none_is_tested_on(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -444,6 +444,7 @@ READING: dict[str, Callable[[Any], Any]] = {
     "path": lambda m: m.path([0.1, 1.0]).loo_predictions,
     "with_alpha": lambda m: m.with_alpha(0.3).predict(PROBES),
     "held_out": lambda m: m.held_out(GROUPS),
+    "leave_pair_out": lambda m: m.leave_pair_out([0], [1])[0],
     "kneighbors": lambda m: m.kneighbors(PROBES)[0],
     "threshold_neighbors": lambda m: np.concatenate(m.threshold_neighbors(0.1, PROBES)[0]),
     "kneighbors_graph": lambda m: m.kneighbors_graph(PROBES),

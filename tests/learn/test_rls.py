@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +301,9 @@ def test_a_basis_is_ridge_regression_on_its_values(make: Any, rank: int) -> None
         close(model.loo_predictions_[k], solved(np.delete(everyone, k))[k], 1e-7)
         others = np.flatnonzero(qid != qid[k])
         close(model.leave_group_out_predictions_[k], solved(others)[k], 1e-7)
+    pairs = pairs_within(qid)[::3]
+    for (i, j), *found in zip(pairs, *model.leave_pair_out(*np.transpose(pairs)), strict=True):
+        close(found, solved(np.setdiff1d(everyone, [i, j]))[[i, j]], 1e-7)
 
 
 @pytest.mark.parametrize("make", [RLS, RankRLS])
@@ -317,6 +322,49 @@ def test_a_basis_of_all_is_the_whole(make: Any) -> None:
     assert isinstance(few.model_, CompressedModel)
     close(few.predict(NEW), tl.SubsetTree(0.4)(NEW, [TREES[k] for k in few.support_]) @ few.dual_coef_[0], 1e-10)
     assert few.score(TREES, Y, *([QID] if make is RankRLS else [])) > 0.5
+
+
+# --- pairs --------------------------------------------------------------------------------------------------------
+
+
+def pairs_within(qid: Any) -> list[tuple[int, int]]:
+    return [(i, j) for i, j in combinations(range(len(qid)), 2) if qid[i] == qid[j]]
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.5, 100.0])
+@pytest.mark.parametrize(("seed", "sizes", "rank"), SHAPES)
+@pytest.mark.parametrize("make", [RLS, RankRLS, partial(RankRLS, weights="groups")])
+def test_leave_pair_out_is_a_refit_for_each_pair(
+    make: Any, seed: int, sizes: list[int], rank: int, alpha: float
+) -> None:
+    K, y, qid = problem(seed, sizes, rank)
+    model = make("precomputed", alpha).fit(K, y, qid)
+    pairs = pairs_within(qid if make is not RLS else np.zeros(len(y)))[::2]
+    groups = None if make is RLS else qid
+    for (i, j), *found in zip(pairs, *model.leave_pair_out(*np.transpose(pairs)), strict=True):
+        close(found, refit(model, K, y, groups, np.array([i, j])), 1e-7)
+    first, second = np.transpose(pairs)
+    close(model.leave_pair_out(second, first)[0], model.leave_pair_out(first, second)[1], 1e-11)
+
+
+def test_pairs_of_several_outputs_and_wrong_pairs() -> None:
+    K, y, qid = problem(0, [3, 4, 2])
+    Y2 = np.stack([y, y[::-1]], axis=1)
+    low, high = RLS("precomputed").fit(K, Y2).leave_pair_out([0, 3], [1, 2])
+    assert low.shape == high.shape == (2, 2)
+    close(low[:, 0], RLS("precomputed").fit(K, y).leave_pair_out([0, 3], [1, 2])[0], 1e-12)
+    model = RankRLS("precomputed").fit(K, y, qid)
+    assert [len(values) for values in model.leave_pair_out([], [])] == [0, 0]
+    apart = next(j for j in range(len(y)) if qid[j] != qid[0])
+    with pytest.raises(tl.errors.ParameterError, match="belong to different queries"):
+        model.leave_pair_out([0], [apart])
+    with pytest.raises(tl.errors.ParameterError, match="contains example 1 twice"):
+        model.leave_pair_out([0, 1], [2, 1])
+    with pytest.raises(tl.errors.ParameterError, match="same length"):
+        model.leave_pair_out([0, 1], [2])
+    for bad in ([-1], [9], [0.5], 3, [[0]], ["a"]):
+        with pytest.raises(tl.errors.ParameterError, match="'first' parameter of RankRLS"):
+            model.leave_pair_out(bad, [0])
 
 
 # --- kernels that are none, and strengths that are too small ------------------------------------------------------
@@ -484,7 +532,8 @@ def test_copies_leave_the_decomposition_behind() -> None:
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(NEW), model.predict(NEW))
     assert len(pickle.dumps(copy)) < 8 * len(TREES) ** 2
-    for call in (lambda: copy.path([1]), lambda: copy.with_alpha(1), lambda: copy.held_out(QID)):
+    calls = (lambda: copy.path([1]), lambda: copy.with_alpha(1), lambda: copy.held_out(QID))
+    for call in (*calls, lambda: copy.leave_pair_out([0], [1])):
         with pytest.raises(tl.errors.ParameterError, match="copies, pickles and model files"):
             call()
     kernel = tl.SubsetTree(0.4)
@@ -663,6 +712,7 @@ def test_other_errors() -> None:
             lambda m: m.path([1]),
             lambda m: m.with_alpha(1),
             lambda m: m.held_out(QID),
+            lambda m: m.leave_pair_out([0], [1]),
         ):
             with pytest.raises(NotFittedError):
                 call(make())
@@ -753,7 +803,8 @@ def test_what_conjugate_gradients_do_not_give() -> None:
         with pytest.raises(tl.errors.ParameterError, match=f"{name} of RLS needs"):
             RLS(solver="cg", **params).fit(bank, y, groups)
     model = RLS().fit(bank, y).set_params(solver="cg").fit(bank, y)  # nothing is left of the first fit
-    for call in (lambda: model.path([1]), lambda: model.with_alpha(1), lambda: model.held_out(y // 3)):
+    calls = (lambda: model.path([1]), lambda: model.with_alpha(1), lambda: model.held_out(y // 3))
+    for call in (*calls, lambda: model.leave_pair_out([0], [1])):
         with pytest.raises(tl.errors.ParameterError, match="which solver='cg' does not compute"):
             call()
     for name in ("loo_predictions_", "path_", "smallest_eigenvalue_"):

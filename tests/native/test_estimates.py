@@ -31,7 +31,10 @@ def cases() -> list[tuple[str, object, type, tuple[object, ...]]]:
     forests = tl.ForestBank([tl.Forest.from_tree(tree) for tree in trees[:200]])
     types = [(features.columns.store.labels.index(name), 2, 1.0) for name in "xy"]
     start = np.arange(len(trees.columns.store.labels) + 1)
-    alike = _core.Similar.of(start, ((start[:-1] + 1) % len(start[:-1])).astype(np.int32), np.full(len(start) - 1, 0.5))
+    neighbor = ((start[:-1] + 1) % len(start[:-1])).astype(np.int32)
+    alike, alike_nodes = (
+        _core.Similar.of(start, neighbor, np.full(len(neighbor), 0.5), inner) for inner in (False, True)
+    )
     return [
         ("ST", trees, _core.SubtreeColumns, (0.4,)),
         ("SST", trees, _core.SubsetTreeColumns, (0.4, 0, False)),
@@ -41,6 +44,7 @@ def cases() -> list[tuple[str, object, type, tuple[object, ...]]]:
         ("PT", trees, _core.PartialTreeColumns, (0.4, 0.4, True, 1.0, None)),
         ("PT without leaves", trees, _core.PartialTreeColumns, (0.4, 0.4, False, 1.0, None)),
         ("PT, similar words", trees, _core.PartialTreeColumns, (0.4, 0.4, True, 1.0, alike)),
+        ("PT, similar nodes", trees, _core.PartialTreeColumns, (0.4, 0.4, True, 1.0, alike_nodes)),
         ("PT, terminal factor", trees, _core.PartialTreeColumns, (0.4, 0.4, True, 0.5, None)),
         ("tagging", chains, _core.TaggingColumns, (0.4,)),
         ("locality", features, _core.LocalityColumns, (types, 0, 0.5)),

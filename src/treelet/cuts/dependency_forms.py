@@ -64,8 +64,8 @@ def dependency_tree(
     GRCT, LCT and LOCT are identical to those of KeLP. KeLP does not have PCT, which is LCT with word and
     tag exchanged.
 
-    `Smoothed` uses word vectors for words that are leaves: all words in GRCT and PCT, words without
-    dependents in LOCT, and no words in LCT.
+    `Smoothed` compares similar words in all forms. Words are leaves in GRCT and PCT, and inner nodes in
+    LCT. In LOCT, only words without dependents are leaves.
 
     Examples
     --------

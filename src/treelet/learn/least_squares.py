@@ -286,6 +286,26 @@ class Problem:
             solution[:, rows] = spectrum.solved_block(spectrum.vectors[rows], alphas, ridge, solution[:, rows])
         return finite(self.y - solution)
 
+    def left_pairs_out(self, alpha: float, first: Rows, second: Rows) -> tuple[Matrix, Matrix]:
+        """Return predictions for both examples of each pair by the fit without both, pairs x outputs each."""
+        spectrum, strength = self.spectrum, np.array([alpha])
+        own, away = spectrum.diagonal(strength)[0], spectrum.solved(self.y, strength)[0]
+        weights, between = spectrum.ridge(strength)[0], np.empty(len(first))
+        step = max(1, _AT_ONCE // max(1, len(spectrum.values)))
+        for begin in range(0, len(first), step):
+            some = slice(begin, begin + step)
+            rows = spectrum.vectors[first[some]] * weights
+            between[some] = np.einsum("ij,ij->i", rows, spectrum.vectors[second[some]])
+        if spectrum.thin:
+            between /= -alpha
+        # The same as left_groups_out, with the inverse of a block of two rows.
+        inverse = 1 / (own[first] * own[second] - between**2)
+        changes = [
+            inverse[:, None] * (own[j][:, None] * away[i] - between[:, None] * away[j])
+            for i, j in ((first, second), (second, first))
+        ]
+        return finite(self.y[first] - changes[0]), finite(self.y[second] - changes[1])
+
     def errors(self, loo: Cube, left_out: Cube | None) -> Vector:
         """Return the error by which a strength is chosen, one number per strength."""
         return np.asarray(np.mean(np.square((loo if left_out is None else left_out) - self.y), axis=(1, 2)))
@@ -336,6 +356,14 @@ def _checked_alphas(alphas: Any, of: str) -> Vector:
     if strengths.ndim != 1 or not len(strengths) or not np.isfinite(strengths).all() or strengths.min() <= 0:
         raise wrong("alphas", "a sequence of positive numbers", alphas, of=of)
     return strengths
+
+
+def _checked_rows(name: str, value: Any, n: int, of: str) -> Rows:
+    """Return row numbers after a check."""
+    rows = np.asarray(value)
+    if rows.ndim != 1 or (len(rows) and (rows.dtype.kind not in "iu" or not 0 <= rows.min() <= rows.max() < n)):
+        raise wrong(name, f"a sequence of rows from 0 to {n - 1}", value, of=f"{of}.leave_pair_out")
+    return rows.astype(np.intp)
 
 
 # --- conjugate gradients -------------------------------------------------------------------------------------------------
@@ -687,6 +715,57 @@ class LeastSquares(KernelLearner):
             predictions = _left_out(problem, strengths, rows)
         predictions = predictions[:, :, 0] if self.loo_predictions_.ndim == 1 else predictions
         return predictions[0] if alphas is None else predictions
+
+    @one_fit
+    def leave_pair_out(self, first: Any, second: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return exact predictions for pairs of training examples by the model that is fitted without both.
+
+        The share of pairs in which the better example has the larger prediction estimates the area
+        under the ROC curve with less bias than other cross-validations (Airola et al. 2011). The
+        closed form follows Pahikkala et al. (2008), "Exact and efficient leave-pair-out cross-validation
+        for ranking RLS".
+
+        Parameters
+        ----------
+        first, second : array-like of int
+            The rows of the two examples of each pair. For `RankRLS`, both must be candidates of the
+            same query, because scores are comparable only within a query.
+
+        Returns
+        -------
+        pair of ndarrays of shape (n_pairs,) or (n_pairs, n_outputs)
+            The predictions for the first and for the second example of each pair.
+
+        Examples
+        --------
+        >>> from itertools import combinations
+        >>> from treelet.learn import RLS
+        >>> trees = ["(A x)", "(A (B x) (C y))", "(A (B y) (C y))", "(A (B y) (C x))"]
+        >>> y = [0.0, 1.0, 3.0, 2.0]
+        >>> worse, better = zip(*((i, j) if y[i] < y[j] else (j, i) for i, j in combinations(range(4), 2)))
+        >>> low, high = RLS(alpha=0.1).fit(trees, y).leave_pair_out(worse, better)
+        >>> int((low < high).sum()), len(low)  # pairs in the right order, and all pairs
+        (6, 6)
+        """
+        self._need_kept("leave_pair_out")
+        problem = self._kept[3]
+        rows = [
+            _checked_rows(name, value, len(problem.y), self._name)
+            for name, value in (("first", first), ("second", second))
+        ]
+        if len(rows[0]) != len(rows[1]):
+            raise ParameterError(
+                f"'first' and 'second' of {self._name}.leave_pair_out must have the same length. "
+                f"Got {len(rows[0])} and {len(rows[1])} instead."
+            )
+        if (rows[0] == rows[1]).any():
+            same = int(np.flatnonzero(rows[0] == rows[1])[0])
+            raise ParameterError(
+                f"Pair {same} contains example {rows[0][same]} twice. A pair needs two different examples."
+            )
+        with np.errstate(all="ignore"):  # The result is checked.
+            low, high = problem.left_pairs_out(self.alpha_, *rows)
+        return (low[:, 0], high[:, 0]) if self.loo_predictions_.ndim == 1 else (low, high)
 
     def _need_kept(self, method: str) -> None:
         check_is_fitted(self)

@@ -295,10 +295,12 @@ class _Decoder:
         values = {key: self.value(item) for key, item in params.items()}
         if cls._unknown(values):
             raise ValueError(f"{name} does not have the parameters {some_of(sorted(cls._unknown(values)))}")
-        if (issubclass(cls, Smoothed) and not isinstance(values.get("vectors"), WordVectors)) or (
+        if (issubclass(cls, Smoothed) and not isinstance(values.get("vectors"), WordVectors | dict)) or (
             issubclass(cls, EditDistance) and isinstance(values.get("rename"), str)
         ):
             raise ValueError("word vectors are missing")  # A string would be opened as a file name.
+        if issubclass(cls, Smoothed):
+            values.setdefault("nodes", "leaves")  # Earlier versions compared only leaves.
         kernel = cls(**values)
         kernel.validate()
         return kernel

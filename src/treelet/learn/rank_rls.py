@@ -214,6 +214,14 @@ class _GroupReflection:
         return self(whole)
 
 
+def _difference_columns(q: int) -> Matrix:
+    """Return the columns of the reflection of a group of q candidates, except for the first."""
+    along = np.full(q, 1 / np.sqrt(q))
+    along[0] += 1
+    columns: Matrix = np.eye(q)[:, 1:] - np.outer(along, along[1:] / (1 + 1 / np.sqrt(q)))
+    return columns
+
+
 class _PairProblem(Problem):
     r"""Least squares on reflected groups of candidates.
 
@@ -297,10 +305,7 @@ class _PairProblem(Problem):
             if q == 1:  # There are no pairs, so the fit without this candidate is the same.
                 predictions[:, members[0]] = -level[:, number]
                 continue
-            along = np.full(q, 1 / np.sqrt(q))
-            along[0] += 1
-            # The columns of the group's reflection, except for the first
-            H = np.eye(q)[:, 1:] - np.outer(along, along[1:] / (1 + 1 / np.sqrt(q)))
+            H = _difference_columns(q)
             rows, s = self.spectrum.vectors[where], reflection.scale[where][0]
             M = alphas[:, None, None] * self.spectrum.block(rows, alphas, ridge)
             a = ((ridge * self.level[number]) @ rows.T) / s
@@ -321,6 +326,60 @@ class _PairProblem(Problem):
             differences = H @ self.reflected[reflection.rest[where], 0]
             predictions[:, members] = -(level[:, [number]] + change) / np.sqrt(q) + t + differences
         return finite(predictions)[:, :, None]
+
+    # Leaving two candidates of one group out, in closed form.
+    #
+    # As above, with two columns h = [h_1 h_2] and s = (1, 1)'. The block L becomes L - HDH' with
+    #     D = cI + hCh',  (c, C) = (2, (q - 2)I + ss') for pairs and (0, I + ss'/(q - 2)) for groups,
+    # and W = (I - cZ)^-1. So t = h'e* solves (I - h'WZhC) t = h'We. For pairs W = q((q - 2)I + 2M)^-1, from which
+    # WZ = (I - MW)/(q - 2) follows. Because h'h = I - ss'/q, h'hC is (q - 2)I for pairs and I for groups, and in both cases
+    #     X C t = r h'We,  X = h'MWh,  r = q - 2 for pairs and 1 for groups,
+    # without differences of nearly equal numbers. The level changes by a'D e* = c a'We + (c a'WZh + a'h) C t.
+    # A group of two has no pairs left, so it is left out as a whole.
+
+    def left_pairs_out(self, alpha: float, first: Rows, second: Rows) -> tuple[Matrix, Matrix]:
+        """Return scores for both candidates of each pair by the fit without both; the algebra is above."""
+        reflection, strength = self.reflection, np.array([alpha])
+        number = group_numbers(reflection.groups, len(self.y))
+        apart = np.flatnonzero(number[first] != number[second])
+        if len(apart):
+            raise ParameterError(
+                f"The candidates {first[apart[0]]} and {second[apart[0]]} of pair {apart[0]} belong to different queries. "
+                "Each pair of RankRLS.leave_pair_out must belong to one query."
+            )
+        solution = self.spectrum.solved(self.z, strength)[0, :, 0]
+        level = self.spectrum.mapped(self.level, self.z, strength)[0, :, 0]
+        ridge, whole = self.spectrum.ridge(strength), self.left_groups_out(strength, reflection.groups)[0, :, 0]
+        found = np.stack([whole[first], whole[second]])
+        for group in np.unique(number[first]):
+            members, where = reflection.groups[group], slice(reflection.start[group], reflection.start[group + 1])
+            q, pairs = len(members), np.flatnonzero(number[first] == group)
+            if q == 2:
+                continue
+            place = np.empty(len(self.y), np.intp)
+            place[members] = np.arange(q)
+            i, j = place[first[pairs]], place[second[pairs]]
+            H = _difference_columns(q)
+            rows, s = self.spectrum.vectors[where], reflection.scale[where][0]
+            M = alpha * self.spectrum.block(rows, strength, ridge)[0]
+            a, e = (ridge[0] * self.level[group]) @ rows.T / s, -alpha * solution[where] / s
+            if reflection.every_pair:
+                c, diagonal, other, r = 2.0, q - 1.0, 1.0, q - 2.0
+                W = q * np.linalg.inv((q - 2) * np.eye(q - 1) + 2 * M)
+                We, X = W @ e, H @ M @ W @ H.T
+                aWZ = (a - a @ M @ W) @ H.T / (q - 2)
+            else:
+                c, diagonal, other, r = 0.0, 1 + 1 / (q - 2), 1 / (q - 2), 1.0
+                We, X, aWZ = e, H @ M @ H.T, np.zeros(q)
+            hWe, ah = H @ We, a @ H.T
+            inverse = r / (X[i, i] * X[j, j] - X[i, j] * X[j, i])
+            Ct = np.stack([X[j, j] * hWe[i] - X[i, j] * hWe[j], X[i, i] * hWe[j] - X[j, i] * hWe[i]]) * inverse
+            t = (diagonal * Ct - other * Ct[::-1]) / (diagonal**2 - other**2)
+            change = c * (a @ We) + ((c * aWZ + ah)[[i, j]] * Ct).sum(axis=0)
+            differences = H @ self.reflected[reflection.rest[where], 0]
+            found[:, pairs] = -(level[group] + change) / np.sqrt(q) + t + differences[[i, j]]
+        finite(found)
+        return found[0][:, None], found[1][:, None]
 
     def errors(self, loo: Cube, left_out: Cube | None) -> Vector:
         """Return the weighted mean squared error of differences within groups."""

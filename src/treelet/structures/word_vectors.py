@@ -131,18 +131,18 @@ class WordVectors:
         return float(self.unit[self.index[first]] @ self.unit[self.index[second]])
 
     def similar(
-        self, labels: Sequence[str], threshold: float
+        self, words: Sequence[str], threshold: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return the similarities between labels that exceed the threshold, as the rows of a sparse matrix.
+        """Return the similarities between words that exceed the threshold, as the rows of a sparse matrix.
 
         The diagonal is left out.
         """
-        known = np.array([k for k, label in enumerate(labels) if label in self.index], dtype=np.int64)
-        unit = self.unit[[self.index[labels[k]] for k in known]] if len(known) else np.zeros((0, 1))
-        counts = np.zeros(len(labels), np.int64)
+        known = np.array([k for k, word in enumerate(words) if word in self.index], dtype=np.int64)
+        unit = self.unit[[self.index[words[k]] for k in known]] if len(known) else np.zeros((0, 1))
+        counts = np.zeros(len(words), np.int64)
         neighbors: list[NDArray[np.int64]] = []
         sigma: list[NDArray[np.float64]] = []
-        for begin in range(0, len(known), 1024):  # cosines of 1,024 labels with all labels, without the diagonal
+        for begin in range(0, len(known), 1024):  # cosines of 1,024 words with all words, without the diagonal
             block = unit[begin : begin + 1024] @ unit.T
             block[np.arange(len(block)), begin + np.arange(len(block))] = 0
             row, column = np.nonzero(block > threshold)
@@ -223,16 +223,21 @@ class ReadsVectors:
     A function therefore never computes with two versions of a file or of a mapping.
     """
 
-    _read: tuple[Any, WordVectors] | None = None
+    _read: tuple[Any, Any] | None = None
 
     def _given_vectors(self) -> Any:
         """Return the parameter that contains word vectors or names their file, or None if there are none."""
         raise NotImplementedError
 
-    def _word_vectors(self) -> WordVectors:
+    @staticmethod
+    def _read_vectors(given: Any) -> Any:
+        """Return the vectors that a parameter contains or names."""
+        return WordVectors.of(given)
+
+    def _word_vectors(self) -> Any:
         given, read = self._given_vectors(), self._read
         if read is None or read[0] is not given:
-            self._read = read = (given, WordVectors.of(given))
+            self._read = read = (given, self._read_vectors(given))
         return read[1]
 
     def __getstate__(self) -> dict[str, Any]:
