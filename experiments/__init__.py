@@ -191,7 +191,7 @@ EXPERIMENTS = {
         "roles_at_scale",
         "identification and roles of all candidate arguments, from 1,000 to 143,000 trees (Moschitti 2006)",
         ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
-        15,
+        11,
     ),
     "questions-words": Experiment(
         "questions_words",
