@@ -24,7 +24,7 @@ from treelet.kernels.values import to_logs
 from treelet.learn.base import KernelLearner, Rows, checked_groups, checked_outputs, checked_targets, group_numbers
 from treelet.learn.least_squares import LeastSquares
 from treelet.learn.ranking import Ranker
-from treelet.learn.svm import KernelMachine, KernelSVC
+from treelet.learn.svm import KernelSVC
 from treelet.matrices.executors import host_matrix
 from treelet.resources import PLAIN, Resources
 from treelet.work import progress_bar
@@ -188,7 +188,7 @@ def select(
     matrices = _SharedMatrices(kernels, X, resources)
     trials = _Trials(learner, settings, scoring, n=len(matrices.X), y=y, qid=qid, groups=groups, cv=cv)
     selection = Selection()
-    if isinstance(learner, KernelMachine) and 8 * len(matrices.X) ** 2 > resources.memory:
+    if hasattr(learner, "each_fit") and 8 * len(matrices.X) ** 2 > resources.memory:
         with progress_bar(resources.progress, "fits", len(kernels) * len(trials.folds) * len(settings)) as advance:
             for kernel in kernels:
                 for trial in trials.without_matrix(kernel, matrices.X, advance):

@@ -128,7 +128,7 @@ def _warn_if_dissimilar(kernel: Kernel, data: Any, resources: Resources) -> None
         )
 
 
-class KernelMachine(KernelLearner):
+class _KernelMachine(KernelLearner):
     """Base of `KernelSVC` and `KernelSVR`."""
 
     C: float
@@ -295,7 +295,7 @@ _CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbe
 
 
 @register
-class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
+class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
     """Support vector classifier over any kernel.
 
     The fit is exact and never needs the kernel matrix: a block of it, for the examples that matter,
@@ -376,7 +376,7 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
     ['thing', 'deed']
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = (*KernelMachine._fitted, "classes_", "platt_")
+    _fitted: ClassVar[tuple[str, ...]] = (*_KernelMachine._fitted, "classes_", "platt_")
 
     def __init__(
         self,
@@ -551,7 +551,7 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
 
 
 @register
-class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
+class KernelSVR(RegressorMixin, _KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
     """Support vector regression over any kernel.
 
     Parameters
