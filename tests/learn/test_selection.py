@@ -451,8 +451,7 @@ def test_scores_are_of_one_kind(name: str) -> None:
 @pytest.mark.parametrize("name", ["rls", "rank rls"])
 def test_memory_is_that_of_gram(name: str) -> None:
     estimator, y, named = LEARNERS[name]
-    if name == "rls":
-        estimator = clone(estimator).set_params(solver="eigen")  # "auto" takes less
+    estimator = clone(estimator).set_params(solver="eigen")  # "auto" takes less
     for enough in (None, 10**7, 1e7, "10 MB", "1GiB"):
         clone(estimator).set_params(memory=enough).fit(BANK, y, **named)
     for few in (1000, "1KiB"):
