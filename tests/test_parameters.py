@@ -42,6 +42,8 @@ VALUES: dict[str, list[Any]] = {  # the first value that differs from the defaul
     "length": [3],
     "match": ["count"],
     "max_depth": [2],
+    "nodes": ["leaves"],
+    "word": [str.upper],
     "max_iter": [77],
     "memory": ["1GiB"],
     "min_trees": [2],

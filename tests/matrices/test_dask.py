@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,13 @@ def client() -> Iterator[Client]:
         "distributed.comm.timeouts.connect": "10s",  # so long a dead worker is asked for what it has
         "distributed.deploy.lost-worker-timeout": "10 minutes",  # else a cluster gives workers up that die again and again
     }
-    with (
-        dask.config.set(settings),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
-        Client(cluster) as client,
-    ):
+    with dask.config.set(settings):
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
+        client = Client(cluster)
         yield client
+        for one in (client, cluster):
+            with suppress(RuntimeError):  # other tests of this process may have ended the loop that Dask shares
+                one.close()
 
 
 @pytest.fixture(scope="session")
