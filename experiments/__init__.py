@@ -46,6 +46,18 @@ class Experiment(NamedTuple):
 
 RERANKING = "reranking parses with the tree kernel and the voted perceptron (Collins & Duffy 2001)"
 
+_QUESTION_CORPORA = (
+    "qc_trees",
+    "questionbank",
+    "ptb_sample",
+    "masc_srl",
+    "craft",
+    "semeval2010_t8",
+    "conll2000",
+    "conll04",
+    "ud_ewt",
+    "ud_atis",
+)
 EXPERIMENTS = {
     "collins-duffy": Experiment(
         "collins_duffy",
@@ -151,18 +163,7 @@ EXPERIMENTS = {
     "questions": Experiment(
         "questions",
         "question classification with SST, PT, forests, similar words, n-grams and bags of words (TREC questions)",
-        (
-            "qc_trees",
-            "questionbank",
-            "ptb_sample",
-            "masc_srl",
-            "craft",
-            "semeval2010_t8",
-            "conll2000",
-            "conll04",
-            "ud_ewt",
-            "ud_atis",
-        ),
+        _QUESTION_CORPORA,
         16,
     ),
     "collins-duffy-values": Experiment(
@@ -196,18 +197,7 @@ EXPERIMENTS = {
     "questions-words": Experiment(
         "questions_words",
         "question classification with similar words, as inner nodes or leaves of dependency trees (Croce et al. 2011)",
-        (
-            "qc_trees",
-            "questionbank",
-            "ptb_sample",
-            "masc_srl",
-            "craft",
-            "semeval2010_t8",
-            "conll2000",
-            "conll04",
-            "ud_ewt",
-            "ud_atis",
-        ),
+        _QUESTION_CORPORA,
         12,
     ),
 }

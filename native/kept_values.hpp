@@ -29,7 +29,7 @@ template <class Values> class KeptValues {
     }
     // Counts the memory of node i, whose values are complete.
     void count(std::size_t i) { bytes_ += row_[i].bytes(); }
-    // Bytes of all values, also of those that are no longer needed.
+    // Bytes of all values, including those that are no longer needed.
     std::size_t bytes() const { return bytes_; }
     void release(std::size_t i) {
         row_[i].clear();

@@ -94,7 +94,7 @@ template <class Value> class Smo {
         return static_cast<std::size_t>(std::find(value_.begin(), value_.end(), wanted) - value_.begin());
     }
 
-    // The loops below run over lanes, so that they need no reordering of floating-point operations to be wide.
+    // The loops below run over lanes. Compilers can then use wide registers without reordering operations.
     TREELET_WIDE static double maximum(const double *x, std::size_t n) {
         double lane[lanes];
         std::fill_n(lane, lanes, -infinity);

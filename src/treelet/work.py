@@ -6,6 +6,7 @@ import atexit
 import gc
 import io
 import logging
+import math
 import os
 import sys
 import threading
@@ -92,6 +93,19 @@ class _Pool(ThreadPoolExecutor):
         except RuntimeError:
             if not self._threads:
                 raise _CannotStartError from None  # nothing has been done yet
+
+
+def digits_reached(tol: float, advance: Callable[[int], None]) -> Callable[[float], None]:
+    """Return a function of the remaining error that advances a bar of 100 steps: all of them at `tol`, on a logarithmic scale."""
+    shown = 0
+
+    def step(error: float) -> None:
+        nonlocal shown
+        reached = int(100 * min(1.0, math.log(max(error, tol)) / math.log(tol))) if 0 < tol < 1 else 0
+        advance(max(0, reached - shown))
+        shown = max(shown, reached)
+
+    return step
 
 
 def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]) -> None:

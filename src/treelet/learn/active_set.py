@@ -88,7 +88,10 @@ class ImplicitMatrix(ABC):
 
 
 class ExampleMatrix(ImplicitMatrix):
-    """The kernel matrix of examples. Three eighths of the memory are for products, and an eighth for blocks.
+    """The kernel matrix of examples.
+
+    Of the memory, three eighths are for products, or a quarter if two problems may be solved at once. Another eighth is for
+    blocks and for products at some columns, per problem.
 
     Parameters
     ----------
@@ -98,16 +101,19 @@ class ExampleMatrix(ImplicitMatrix):
         Examples in the form of the kernel.
     resources : Resources
         Threads, memory and device of the computation.
+    problems : int, default 1
+        Number of problems over the matrix, of which two may be solved at once.
     """
 
-    def __init__(self, kernel: Kernel, data: Any, resources: Resources) -> None:
-        memory = resources.memory
+    def __init__(self, kernel: Kernel, data: Any, resources: Resources, problems: int = 1) -> None:
+        eighth = resources.memory // 8
         self.kernel, self.data, self.lists = kernel, data, np.arange(len(data))
         kernel.prepare(data, None, resources.threads)  # parts of the examples then have their self-values
         self.diagonal = kernel.self_values(data)
-        self._resources = resources._replace(memory_limit=3 * memory // 8)
-        self._products = Products(kernel, data, None, self._resources)
-        self._executor = executor_for(resources._replace(memory_limit=memory // 8, progress=False))
+        share = eighth * (3 if problems == 1 else 2)
+        self._products = Products(kernel, data, None, resources._replace(memory_limit=share))
+        self._resources = resources._replace(memory_limit=eighth, progress=False)
+        self._executor = executor_for(self._resources)
 
     def fill(self, rows: Rows, columns: Rows, out: NDArray[Any]) -> None:
         self._executor.fill(Job(self.kernel, self.data[rows], self.data[columns], out.dtype), out)

@@ -27,7 +27,7 @@ from treelet.learn.persist import are_floats, register
 from treelet.matrices import parse_memory
 from treelet.matrices.operator import Products
 from treelet.resources import DEFAULT_MEMORY
-from treelet.work import progress_bar
+from treelet.work import digits_reached, progress_bar
 
 # --- least squares from one eigendecomposition ------------------------------------------------------------------------
 
@@ -385,7 +385,7 @@ def _solve(
     *,
     tol: float,
     max_iter: int,
-    step: Callable[[int, float], None] = lambda iterations, residual: None,
+    step: Callable[[float], None] = lambda residual: None,
 ) -> tuple[Matrix, int, float]:
     r"""Solve (K + alpha I) a = y for several outputs at once, with one matrix product per iteration.
 
@@ -408,7 +408,7 @@ def _solve(
     max_iter : int
         Maximum number of iterations.
     step : function
-        Called with the number of iterations so far and the residual.
+        Called with the residual after each iteration.
 
     Returns
     -------
@@ -451,7 +451,7 @@ def _solve(
         before, length = length, products(left, turned)
         direction = turned + ratio(length, before) * direction
         done, residual = done + 1, float((np.linalg.norm(left, axis=0) / scale).max())
-        step(done, residual)
+        step(residual)
     return finite(a), done, residual
 
 
@@ -548,15 +548,6 @@ class LeastSquares(KernelLearner):
             else Products(kernel, data, None, self._resources._replace(memory_limit=budget // 2)).times
         )
         with progress_bar(self._resources.progress, "digits of the solution", 100) as advance:
-            shown = 0
-
-            def step(done: int, residual: float) -> None:
-                nonlocal shown
-                reached = min(100, int(100 * np.log(max(residual, self.tol)) / np.log(self.tol)))
-                if reached > shown:
-                    advance(reached - shown)
-                    shown = reached
-
             inner, iterations, residual = _solve(
                 lambda vectors: inward(times(outward(vectors))),
                 inward(y),
@@ -564,7 +555,7 @@ class LeastSquares(KernelLearner):
                 inward(near),
                 tol=self.tol,
                 max_iter=self.max_iter,
-                step=step,
+                step=digits_reached(float(self.tol), advance),
             )
         if residual > self.tol:
             warnings.warn(

@@ -22,7 +22,7 @@ from treelet.learn.persist import register
 from treelet.matrices import parse_memory
 from treelet.metrics import mean_kendall_tau
 from treelet.resources import Resources
-from treelet.work import progress_bar
+from treelet.work import digits_reached, progress_bar
 
 TIE = 1e-10  # relative difference below which scores count as equal, because of rounding
 
@@ -312,14 +312,7 @@ class RankSVM(Ranker, KernelLearner):
         left, taken, violation = int(self.max_iter) * n, 0, float(self.tol)
         beta: Vector | None = None
         with progress_bar(resources.progress, "digits of the solution", 100) as advance:
-            shown = 0
-
-            def step(gap: float) -> None:
-                nonlocal shown
-                reached = int(100 * min(1.0, np.log(max(gap, self.tol)) / np.log(self.tol))) if self.tol < 1 else 0
-                advance(max(0, reached - shown))
-                shown = max(shown, reached)
-
+            step = digits_reached(float(self.tol), advance)
             while True:
                 solution = solver.solve(problem, violation, left - taken, start=beta, step=step)
                 beta, taken = solution.b, taken + solution.steps

@@ -38,15 +38,12 @@ from treelet.learn.persist import check_intercepts, register
 from treelet.matrices import parse_memory
 from treelet.matrices.executors import host_matrix
 from treelet.resources import Resources
-from treelet.work import abandonable, progress_bar, run
+from treelet.work import abandonable, digits_reached, progress_bar, run
 
 # --- base of the support vector machines ------------------------------------------------------------------------------
 
 Codes = NDArray[np.intp]
 _LARGEST = 1e30  # A gradient sums over many kernel values, and the largest float32 is 3e38.
-
-
-_DIGITS = 100  # steps of the progress bar per machine
 
 
 def _libsvm(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any) -> Any:
@@ -203,22 +200,14 @@ class _KernelMachine(KernelLearner):
         self._warn_if_nothing_to_learn(kernel.self_values(data))
         _warn_if_dissimilar(kernel, data, Resources(resources.threads))
         at_once = min(resources.threads, len(machines), 2)
-        matrix = ExampleMatrix(kernel, data, resources._replace(threads=max(1, resources.threads // at_once)))
+        each = resources._replace(threads=max(1, resources.threads // at_once))
+        matrix = ExampleMatrix(kernel, data, each, len(machines))
         solver = ActiveSetSolver(matrix, resources.memory // 4)
         solutions: dict[int, BoxSolution] = {}
-        with progress_bar(resources.progress, "digits of the solution", _DIGITS * len(machines)) as advance:
+        with progress_bar(resources.progress, "digits of the solution", 100 * len(machines)) as advance:
 
             def solve(number: int) -> tuple[int, BoxSolution]:
-                shown = 0
-
-                def step(gap: float) -> None:
-                    nonlocal shown
-                    reached = (
-                        int(_DIGITS * min(1.0, np.log(max(gap, self.tol)) / np.log(self.tol))) if self.tol < 1 else 0
-                    )
-                    advance(max(0, reached - shown))
-                    shown = max(shown, reached)
-
+                step = digits_reached(self.tol, advance)
                 problem, start = machines[number].problem, None if self._start is None else self._start[number]
                 return number, solver.solve(problem, float(self.tol), int(self.max_iter), start, step)
 
