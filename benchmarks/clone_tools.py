@@ -173,13 +173,17 @@ grouping_threshold = 0.6
 lsh_similarity_threshold = 0.3
 timeout_seconds = 3600
 """
+TYPE_3_PYSCN = """[clones]
+enabled_clone_types = ["type1", "type2", "type3", "type4"]
+"""
 LENIENT_JSCPD = "--mode weak --ignore-identifiers --ignore-literals --min-tokens 30 --min-lines 3 --max-gap-lines 5"
 SIMILAR_JSCPD = " --similarity 0.7"  # only for JavaScript
 TOOLS = {
     "treelet": "treelet clones FOLDER --json -j 2",
-    "treelet, 0.7": "treelet clones FOLDER --json -j 2 --similarity 0.7",
-    "treelet, 0.9": "treelet clones FOLDER --json -j 2 --similarity 0.9",
+    "treelet, 0.5": "treelet clones FOLDER --json -j 2 --similarity 0.5",
+    "treelet, 0.8": "treelet clones FOLDER --json -j 2 --similarity 0.8",
     "pyscn": "pyscn analyze FOLDER --select clones --json -o FILE",
+    "pyscn, type 3": "pyscn analyze FOLDER --select clones --json -o FILE -c type3.toml",
     "pyscn, lenient": "pyscn analyze FOLDER --select clones --json -o FILE -c lenient.toml",
     "jscpd": "jscpd FOLDER --absolute --silent --reporters json -o FILE",
     "jscpd, lenient": f"jscpd FOLDER --absolute --silent --reporters json -o FILE {LENIENT_JSCPD}{SIMILAR_JSCPD}",
@@ -248,7 +252,7 @@ def measured(command: list[str], output: Path | None = None, limit: float = 600)
 def run(name: str, target: Path, folder: Path, language: str = "python", limit: float = 600) -> Run:
     """Run a tool of `TOOLS` on the folder `target`. Programs and outputs are in `folder`."""
     program = name.partition(",")[0]
-    output = folder / "output" / f"{name.replace(', ', '-')}-{os.getpid()}"
+    output = folder / "output" / f"{name.replace(', ', '-').replace(' ', '')}-{os.getpid()}"
     output.parent.mkdir(exist_ok=True)
     words = TOOLS[name].replace("FOLDER", str(target)).replace("FILE", str(output)).split()
     if program == "treelet":
@@ -256,10 +260,11 @@ def run(name: str, target: Path, folder: Path, language: str = "python", limit: 
         figures = measured(words, output, limit)
         file = output
     elif program == "pyscn":
-        config = folder / "output" / "lenient.toml"
-        config.write_text(LENIENT_PYSCN)
+        for file_name, text in (("lenient.toml", LENIENT_PYSCN), ("type3.toml", TYPE_3_PYSCN)):
+            (folder / "output" / file_name).write_text(text)
         words = [str(tool(PYSCN, folder)), *words[1:]]
-        figures = measured([str(config) if word == "lenient.toml" else word for word in words], None, limit)
+        words = [str(folder / "output" / word) if word.endswith(".toml") else word for word in words]
+        figures = measured(words, None, limit)
         file = output
     else:
         if language != "javascript" and SIMILAR_JSCPD in TOOLS[name]:

@@ -12,10 +12,10 @@ import os
 import random
 import re
 import shutil
-import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,9 @@ from benchmarks.clone_tools import (
     PYSCN,
     SUFFIXES,
     TOOLS,
+    TYPE_3_PYSCN,
     Range,
     Run,
-    measured,
     run,
     source_texts,
     standard_library,
@@ -144,9 +144,7 @@ def build(language: str, folder: Path) -> list[dict[str, Any]]:
 
 LABELS = Path(__file__).with_name("clone_labels.json")
 BY_NAME = {package.name: package for package in PACKAGES["python"]}
-THRESHOLDS = (0.7, 0.75, 0.8, 0.85, 0.9)
-LONGER = 100  # nodes
-SIZES, REPEATS, LIMIT = (1000, 10_000, 100_000), 3, 600
+SIZES, REPEATS, LIMIT = (1000, 10_000, 50_000), 3, 180
 
 
 # --- recall and precision -------------------------------------------------------------------------------------------
@@ -223,55 +221,54 @@ def truth(folder: Path) -> Results:
     return found
 
 
-# --- anonymous names ------------------------------------------------------------------------------------------------
+# --- halves of the packages -----------------------------------------------------------------------------------------
+
+LEAST_LINES, LEAST_SIMILARITY = (8, 10), (0.5, 0.55, 0.6, 0.65, 0.7)
 
 
-def names(folder: Path) -> list[Results]:
-    """Compare numbered names with one label for all names, on all pairs of functions of the ground truth."""
+def halves(folder: Path) -> list[Results]:
+    """Compare settings on two halves of the packages of each language. The defaults were chosen on the first half of Python."""
     rows = []
     for language in PACKAGES:
         known = build(language, folder)
         target = folder / "truth" / language / "code"
         bank = tl.read_code(str(target), language=language, identifiers="anonymous")
-        places = [(os.path.relpath(place.file, target), place.line) for place in bank.places or ()]
+        assert bank.places is not None
+        places = [(os.path.relpath(place.file, target), place.line) for place in bank.places]
         number = {place: at for at, place in reversed(list(enumerate(places)))}
-        long = np.flatnonzero(long_enough(bank))
-        position = {int(at): row for row, at in enumerate(long)}
-        wanted = [
-            (number[row["original"], row["lines"][0]], number[row["copy"], row["copy_lines"][0]]) for row in known
-        ]
-        is_edited = np.array([row["share"] > 0 for row in known])
-        packages = np.array(
-            [places[at][0].split("/")[1] if places[at][0].startswith("packages/") else "" for at in long]
+        wanted = np.array(
+            [(number[row["original"], row["lines"][0]], number[row["copy"], row["copy_lines"][0]]) for row in known]
         )
-        for kind in ("numbered", "blind"):
-            strings = bank.strings()
-            if kind == "blind":
-                strings = [re.sub(r"\$\d+(?=[ )])", "$", text) for text in strings]
-            some = tl.Treebank(strings)[long]
-            graph = tl.nearest(tl.EditDistance().similarity(), some, threshold=0.7, graph=True, n_jobs=2)
-            values = np.array(
-                [graph[position[a], position[b]] if a in position and b in position else 0.0 for a, b in wanted]
-            )
-            pairs = sparse.triu(graph, 1).tocoo()
-            first, second = packages[pairs.row], packages[pairs.col]
-            for threshold in THRESHOLDS:
-                found = values >= threshold - 1e-9
-                high = (pairs.data >= threshold - 1e-9) & (first != "") & (second != "")
+        package = np.array([name.split("/")[1] if name.startswith("packages/") else "" for name, _ in places])
+        sizes = Counter(name for name in package.tolist() if name)
+        lines, outer = np.asarray(bank.places.code_lines()), bank.places.outer()
+        graph = tl.nearest(tl.StatementOverlap(), bank, threshold=min(LEAST_SIMILARITY), graph=True)
+        values = np.asarray(graph[wanted[:, 0], wanted[:, 1]]).ravel()
+        pairs = sparse.triu(graph, 1).tocoo()
+        apart = (outer[pairs.row] != pairs.col) & (outer[pairs.col] != pairs.row)
+        by_size = sorted(sizes, key=lambda name: (-sizes[name], name))
+        for half in (0, 1):
+            chosen = by_size[half::2]
+            here, own = np.isin(package, chosen), np.isin(package[wanted[:, 0]], chosen)
+            for least, similarity in product(LEAST_LINES, LEAST_SIMILARITY):
+                long = lines >= least
+                found = (values >= similarity - 1e-9) & long[wanted].all(axis=1)
+                near = (pairs.data >= similarity - 1e-9) & apart
+                for side in (pairs.row, pairs.col):
+                    near &= here[side] & long[side]
+                foreign = near & (package[pairs.row] != package[pairs.col])
                 rows.append({
-                    "language": language, "names": kind, "threshold": threshold, "functions": len(long),
-                    "recall": float(found.mean()), "edited_recall": float(found[is_edited].mean()),
-                    "natural": int(high.sum()), "foreign": int((high & (first != second)).sum()),
+                    "language": language, "half": "AB"[half], "packages": chosen, "min_lines": least, "similarity": similarity,
+                    "recall": float(found[own].mean()), "natural": int(near.sum()), "foreign": int(foreign.sum()),
                 })  # fmt: skip
-                print(rows[-1], flush=True)
+        print(language, rows[-1], flush=True)
     return rows
 
 
 def long_enough(bank: tl.Treebank) -> NDArray[np.bool_]:
     """Return which functions `find_clones` compares by default."""
     assert bank.places is not None
-    lines = [bank.places.node_lines(at) for at in range(len(bank))]
-    return np.array([len(np.unique(some)) >= 10 or len(some) >= 60 for some in lines if some is not None])
+    return np.asarray(bank.places.code_lines()) >= 10
 
 
 # --- time and memory ------------------------------------------------------------------------------------------------
@@ -326,31 +323,6 @@ def scale(folder: Path) -> Results:
     return {"rows": rows, "lines": lines, "files": files, "limit": LIMIT}
 
 
-def one_file(folder: Path) -> Results:
-    """Compare one file, and one function of it, with all functions."""
-    target = scale_folders(folder)[-1][1]
-    query = folder / "scale" / "query.py"
-    query.write_text(source_texts(PACKAGES["python"][-1], folder, ".py")["requests/requests/utils.py"])
-    text = query.read_text().split("\n")
-    line = next(at for at, each in enumerate(text, 1) if each.startswith("def parse_header_links"))
-    program, index = str(Path(sys.executable).parent / "treelet"), str(folder / "scale" / "functions.index")
-    commands = {
-        "create": [program, "index", "create", index, str(target), "--code", "--measure", "edit", "--no-progress"],
-        "index clones": [program, "clones", str(query), "--against", index, "-j", "2", "--json", "--no-progress"],
-        "index search": [program, "index", "search", index, f"{query}:{line}", "--k", "10", "-j", "2", "--no-progress"],
-        "clones": [program, "clones", str(query), "--against", str(target), "-j", "2", "--json", "--no-progress"],
-        "nearest": [program, "nearest", str(target), "--query", f"{query}:{line}", "--option", "identifiers=anonymous", "-j", "2", "--no-progress"],
-    }  # fmt: skip
-    found: Results = {"file": "requests/utils.py", "lines": len(text), "rows": []}
-    for name, command in commands.items():
-        for _ in range(1 if name == "create" else 2):
-            load = os.getloadavg()[0]
-            seconds, cpu, peak, finished = measured(command, limit=1800)
-            found["rows"].append({"command": name, "seconds": seconds, "cpu_seconds": cpu, "peak_bytes": peak, "load": load, "finished": finished})  # fmt: skip
-            print(found["rows"][-1], flush=True)
-    return found
-
-
 # --- families -------------------------------------------------------------------------------------------------------
 
 
@@ -367,12 +339,9 @@ def families(folder: Path) -> Results:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_text(text, encoding="utf-8")
         report_of = find_clones(str(target), languages="python", n_jobs=2)
-        longer = find_clones(str(target), languages="python", n_jobs=2, min_nodes=LONGER)
         found[name] = {
             "functions": report_of.functions, "families": len(report_of.families), "saved_lines": report_of.saved_lines,
             "members": sum(len(family.members) for family in report_of.families),
-            "short_families": sum(family.members[family.medoid].lines < 10 for family in report_of.families),
-            "longer": {"min_nodes": LONGER, "families": len(longer.families), "saved_lines": longer.saved_lines},
             "largest": [
                 {
                     "medoid": f"{os.path.relpath(medoid.file, target)}:{medoid.line} {medoid.name}", "members": len(family.members),
@@ -389,7 +358,7 @@ def families(folder: Path) -> Results:
 
 # --- the page -------------------------------------------------------------------------------------------------------
 
-PARTS: dict[str, Callable[[Path], Any]] = {"truth": truth, "names": names, "scale": scale, "one_file": one_file, "families": families}  # fmt: skip
+PARTS: dict[str, Callable[[Path], Any]] = {"truth": truth, "halves": halves, "scale": scale, "families": families}  # fmt: skip
 
 
 # --- Page -----------------------------------------------------------------------------------------------------------
@@ -400,7 +369,6 @@ COLORS = {"treelet": "tab:blue", "pyscn": "tab:orange", "jscpd": "tab:green"}
 
 def page(results: Results, labels: Results) -> str:
     """Return the results as a Markdown page."""
-    names = {(row["language"], row["threshold"], row["names"]): row for row in results["names"]}
     by_language = {
         title: [(tool, row) for tool in TOOLS if (row := row_of(results, language, tool))]
         for language, title in TITLES.items()
@@ -425,7 +393,6 @@ def page(results: Results, labels: Results) -> str:
             for language, title in TITLES.items()
             if (row := row_of(results, language, tool))
         ],
-        names_rows=[(row, names[language, threshold, "blind"]) for (language, threshold, kind), row in names.items() if kind == "numbered"],
         large=[package.title for package in LARGE],
         repeats=len({row["repeat"] for row in results["scale"]["rows"]}),
         scale_rows=[
@@ -435,11 +402,11 @@ def page(results: Results, labels: Results) -> str:
             if (runs := [row for row in results["scale"]["rows"] if row["functions"] == int(size) and row["tool"] == tool])
         ],
         value_range=value_range,
-        one={name: [row for row in results["one_file"]["rows"] if row["command"] == name] for name in ("clones", "nearest", "create", "index clones", "index search")},
         verdicts=labels["families"],
         pyscn=PYSCN,
         jscpd=JSCPD,
         lenient_pyscn=LENIENT_PYSCN.strip(),
+        type_3_pyscn=TYPE_3_PYSCN.strip(),
     )  # fmt: skip
 
 
@@ -476,7 +443,7 @@ def draw(results: Results, folder: Path) -> None:
                 if not found:
                     continue
                 program, _, setting = tool.partition(", ")
-                style = {"": "o-", "0.9": "v:", "0.7": "s--", "lenient": "s--"}[setting]
+                style = {"": "o-", "0.8": "v:", "0.5": "s--", "type 3": "v:", "lenient": "s--"}[setting]
                 values = []
                 for share in SHARES:
                     some = [row for row in found["recall"] if row["share"] == share]

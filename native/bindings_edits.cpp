@@ -82,8 +82,7 @@ class SharedEditColumns {
     // Returns the rows and columns of the pairs that are too large.
     std::vector<std::pair<std::int64_t, std::int64_t>> rows(const Store &store, IdArray roots, bool halves, std::size_t begin,
                                                             std::size_t end, Matrix out, bool similarity, double threshold,
-                                                            std::int64_t best, double memory, double free_bytes, bool skips,
-                                                            std::optional<std::pair<IdArray, IdArray>> apart) {
+                                                            std::int64_t best, double memory, double free_bytes, bool skips) {
         if (begin > end || end > roots.shape(0)) refuse("rows out of range");
         if (out.shape(0) < end - begin || out.shape(1) < (halves ? end : columns_.size())) refuse("out is too small");
         if (halves && roots.shape(0) > columns_.size()) refuse("there are more rows than columns");
@@ -92,14 +91,6 @@ class SharedEditColumns {
         check_ids(roots, store.size(), "root", none);
         check_place(out);
         check_labels(store, columns_.costs());
-        // The columns that row r is not compared with are the numbers start[r] .. start[r + 1] of a list.
-        const Id *start = nullptr, *listed = nullptr;
-        if (apart) {
-            if (apart->first.shape(0) != roots.shape(0) + 1) refuse("the starts must have one more number than there are rows");
-            check_ids(apart->first, apart->second.shape(0) + 1, "start");
-            start = apart->first.data(), listed = apart->second.data();
-            if (!std::is_sorted(start, start + roots.shape(0) + 1)) refuse("the starts must ascend");
-        }
         std::vector<std::pair<std::int64_t, std::int64_t>> refused;
         WithoutGil free;
         // The tables of other threads are not free, but will be.
@@ -108,10 +99,8 @@ class SharedEditColumns {
         with_gains(columns_.costs(), [&]<class Gains>(std::type_identity<Gains>) {
             EditColumns::Rows<Gains> rows(columns_, store, search, limits, tables_, check_signals);
             for (std::size_t r = begin; r < end; ++r) {
-                std::span<const Id> left_out;
-                if (start) left_out = {listed + start[r], listed + start[r + 1]};
                 if (rows.row(roots.data()[r], halves ? r + 1 : columns_.size(),
-                             out.data() + static_cast<std::int64_t>(r - begin) * out.stride(0), left_out))
+                             out.data() + static_cast<std::int64_t>(r - begin) * out.stride(0)))
                     continue;
                 for (Id column : rows.refused) refused.emplace_back(r, column);
                 if (!skips) break;
@@ -180,7 +169,7 @@ void bind_edits(nb::module_ &m) {
         .def(nb::init<std::shared_ptr<const Store>, IdArray, CostsPtr, bool>(), "store"_a, "roots"_a, "costs"_a, "searched"_a)
         .def("rows", &SharedEditColumns::rows, "store"_a, "roots"_a, "halves"_a, "begin"_a, "end"_a, "out"_a, "similarity"_a,
              "threshold"_a, "best"_a, "memory"_a = std::numeric_limits<double>::infinity(),
-             "free"_a = std::numeric_limits<double>::infinity(), "skips"_a = false, "apart"_a = nb::none())
+             "free"_a = std::numeric_limits<double>::infinity(), "skips"_a = false)
         .def(
             "arrays", [](nb::pointer_and_handle<SharedEditColumns> self) { return self.p->arrays(self.h); }, as_arrays)
         .def_static("from_arrays", &SharedEditColumns::from_arrays, "store"_a, "arrays"_a, "costs"_a, views_arrays)

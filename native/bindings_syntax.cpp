@@ -1,7 +1,9 @@
 // Walks over syntax trees that exist as Python objects: nodes of the module ast, and nodes of tree-sitter.
 // Only functions of the limited API are used, because one wheel serves several versions of Python.
 #include "bindings.hpp"
+#include "bindings_arrays.hpp"
 #include "code_lines.hpp"
+#include "reduced_copy.hpp"
 #include "syntax.hpp"
 #include <deque>
 #include <unordered_map>
@@ -684,6 +686,24 @@ void bind_syntax(nb::module_ &m) {
         },
         "root"_a, "source"_a, "rules"_a, "whole"_a, "anonymous"_a, "values"_a, "name_of"_a,
         "Store the units of a tree of tree-sitter nodes, as read_ast does.");
+    m.def(
+        "reduced_copy",
+        [](const Store &store, ByteArray marked, const std::vector<std::string> &labels,
+           std::optional<std::shared_ptr<Store>> base) {
+            if (marked.shape(0) != store.size() || labels.size() != store.label_count())
+                refuse("there must be a mark for each node and a name for each label");
+            auto copy = base ? std::make_shared<Store>(std::shared_ptr<const Store>(*base)) : std::make_shared<Store>();
+            std::vector<Id> numbers, nodes;
+            {
+                WithoutGil free;
+                for (const std::string &label : labels) numbers.push_back(copy->add_label(label));
+                nodes = reduced_copy(store, *copy, marked.data(), numbers);
+            }
+            return std::make_pair(copy, to_numpy(std::move(nodes)));
+        },
+        "store"_a, "marked"_a, "labels"_a, "base"_a = nb::none(),
+        "Copy all nodes, without marked nodes below others and with other labels, to a new store over a base. Return the store and "
+        "the copy of each node.");
     nb::class_<Chunks>(
         m, "Chunks",
         "Text that tree-sitter reads in pieces. `check` is called with the offset of each piece; if it raises an error, "

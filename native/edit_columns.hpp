@@ -139,9 +139,8 @@ class EditColumns {
 
         // Returns whether all values are known. If not, `refused` has the columns that are too large; unless pairs are
         // skipped, the row ends at the first of them.
-        // Columns of `apart`, in ascending order, are left out of a search within a threshold.
-        bool row(Id root, std::size_t last, double *out, std::span<const Id> apart = {}) {
-            root_ = root, size_ = sizer_(root), apart_ = apart;
+        bool row(Id root, std::size_t last, double *out) {
+            root_ = root, size_ = sizer_(root);
             built_[0] = built_[1] = false;
             patterns_[0].reset(), patterns_[1].reset();
             removed_ = -1;
@@ -184,7 +183,6 @@ class EditColumns {
                 ++counts.size;
                 const double limit = limit_of(column, search_.threshold);
                 if (overlap_bound(column, sums_[k - first]) > limit) continue;
-                if (std::binary_search(apart_.begin(), apart_.end(), column)) continue;
                 ++counts.labels;
                 if (string_bound(column, limit) > limit) continue;
                 if (const double v = verified(column, limit); v != search_.worst()) out[column] = v;
@@ -365,7 +363,6 @@ class EditColumns {
         TreeSizer sizer_;
         LabelCounts labels_;
         Id root_ = none;
-        std::span<const Id> apart_;
         TreeSize size_;
         double removed_ = -1; // the cost of deleting the tree
         FlatTree tree_[2], other_;

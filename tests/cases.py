@@ -24,6 +24,7 @@ from treelet.kernels import (
     Polynomial,
     Product,
     Smoothed,
+    StatementOverlap,
     Subsequence,
     SubsetTree,
     Subtree,
@@ -163,6 +164,7 @@ PLAIN = {
     "smoothed leaves, terminals": Case(
         Smoothed(VECTORS, 0.5, 0.7, threshold=0.3, nodes="leaves", terminal_factor=0.4), "trees", False, False
     ),
+    "statement overlap": Case(StatementOverlap(), "trees", False),
     "forest": Case(FOREST, "forests"),
     "forest count": Case(ForestKernel(lam=1), "forests"),
     "forest small": Case(ForestKernel(lam=0.3), "forests"),

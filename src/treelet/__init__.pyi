@@ -41,6 +41,7 @@ from treelet.kernels import (
     PartialTree as PartialTree,
     Polynomial as Polynomial,
     Smoothed as Smoothed,
+    StatementOverlap as StatementOverlap,
     Subsequence as Subsequence,
     SubsetTree as SubsetTree,
     Subtree as Subtree,

@@ -346,7 +346,7 @@ class EditColumns:
 
     def __init__(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: EditCosts, searched: bool) -> None: ...
 
-    def rows(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], halves: bool, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], similarity: bool, threshold: float, best: int, memory: float = float('inf'), free: float = float('inf'), skips: bool = False, apart: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None = None) -> list[tuple[int, int]]: ...
+    def rows(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], halves: bool, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], similarity: bool, threshold: float, best: int, memory: float = float('inf'), free: float = float('inf'), skips: bool = False) -> list[tuple[int, int]]: ...
 
     def arrays(self) -> list[Any]:
         """The content as arrays, which are views and cannot be written to."""
@@ -720,6 +720,11 @@ class NodeRules:
 
 def read_nodes(root: object, source: bytes, rules: NodeRules, whole: bool, anonymous: bool, values: bool, name_of: object) -> tuple[Any, ...]:
     """Store the units of a tree of tree-sitter nodes, as read_ast does."""
+
+def reduced_copy(store: Store, marked: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], base: Store | None = None) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Copy all nodes, without marked nodes below others and with other labels, to a new store over a base. Return the store and the copy of each node.
+    """
 
 class Chunks:
     """

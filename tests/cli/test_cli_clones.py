@@ -51,7 +51,7 @@ def test_a_line_break_in_a_file_name_is_escaped(tmp_path: Path, monkeypatch: pyt
 def test_text(code: Path) -> None:
     lines = succeed("clones", "src").stdout.splitlines()
     assert lines[0].startswith("1. 2 functions, similarity 0.9")
-    assert lines[0].endswith(", 10 lines could be saved")
+    assert lines[0].endswith(", 9 lines could be saved")
     assert lines[1] == "   medoid  src/a.py:1 first"
     assert lines[2].startswith("     0.9")
     assert lines[2].endswith("  src/b.py:2 second")
@@ -59,7 +59,7 @@ def test_text(code: Path) -> None:
         "           line 11 changed",
         "",
         "The medoid of a family is the function that its other functions are compared with.",
-        "1 family of similar functions, 10 lines of code could be saved.",
+        "1 family of similar functions, 9 lines of code could be saved.",
     ]
     assert " to " not in lines[0]  # one number, as there is one other function
     assert lines[7].startswith("2 functions with 20 lines of code in 2 files were compared in ")
@@ -96,11 +96,11 @@ def test_sarif_is_valid(code: Path) -> None:
     function = "function () { for (const r of q) { if (r.price > 3) { t += r.price; log(t, r.a, r.b, r.c, r.d) } } }"
     for name in HOSTILE:
         (code / name).write_text(f"const o = {{ '[x](1) \\\\ \"k\" \\n': {function} }};\n")
-    Path("known.json").write_text(succeed("clones", "src", "--json", "--min-nodes", 20).stdout)
+    Path("known.json").write_text(succeed("clones", "src", "--json").stdout)
     options: list[tuple[object, ...]] = [
         (),
-        ("--min-nodes", 20),
-        ("--min-lines", 1000, "--min-nodes", 1000),
+        ("--min-lines", 1),
+        ("--min-lines", 1000),
         ("--baseline", "known.json"),
         ("--against", "src/a.py"),
     ]
@@ -126,6 +126,7 @@ def test_fail_over_and_baseline(code: Path) -> None:
     result = run("clones", "src", "--fail-over", 0, "--baseline", "known.json")
     assert result.exit_code == 1
     assert result.stderr == "treelet: 1 new family, more than --fail-over 0 allows\n"
+    assert "src/c.py:1 first (new)\n" in result.stdout
     Path("known.json").write_text("nothing")
     assert "this version of treelet clones" in fail("clones", "src", "--baseline", "known.json")
     assert "nix.json" in fail("clones", "src", "--baseline", "nix.json")
@@ -146,7 +147,7 @@ def test_bad_input(code: Path) -> None:
         assert f"{option} must be a whole number of at least 0" in fail("clones", "src", option, -1)
     Path("empty").mkdir()
     assert "empty: the folder contains no files" in fail("clones", "empty")
-    result = run("clones", "src", "--min-lines", 100, "--min-nodes", 1000)
+    result = run("clones", "src", "--min-lines", 100)
     assert result.exit_code == 0
     assert result.stderr.startswith("treelet: warning: No function has at least 100 lines")
     (code / "d.py").write_text("def f(:\n")

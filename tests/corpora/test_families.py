@@ -114,7 +114,7 @@ def test_left_out_examples() -> None:
     pairs = SimilarPairs(SIMILARITY, tl.Treebank(["(a b c)", "(a b d)", "(a b d)", "(a b e)"]), None, 0.6)
     assert [(medoid, members.tolist()) for medoid, members, _ in pairs.groups()] == [(1, [0, 1, 2, 3])]
     assert [(medoid, members.tolist()) for medoid, members, _ in pairs.groups([1, 2])] == [(0, [0, 3])]
-    assert pairs.are_similar(0, 3)
+    assert pairs.value(0, 3) == pytest.approx(2 / 3)
 
 
 def test_a_pair_that_does_not_fit_the_memory_is_skipped() -> None:
@@ -122,16 +122,6 @@ def test_a_pair_that_does_not_fit_the_memory_is_skipped() -> None:
     with pytest.warns(TreeletWarning, match="1 pair .* memory: item 0 and item 1. Increase memory="):
         groups = tl.families([tl.Tree("S", some) for some in words], memory=10_000)
     assert found(groups) == [(0, [0, 2]), (3, [3, 4])]
-
-
-@pytest.mark.parametrize("memory", [None, 2_000])  # the second in blocks of columns
-def test_pairs_that_need_not_be_compared(memory: int | None) -> None:
-    trees = ["(a b c d)", "(a b c e)", "(a b c f)"]
-    pairs = SimilarPairs(SIMILARITY, tl.Treebank(trees), None, 0.7, [(2, 0)], memory=memory)
-    assert [pairs.are_similar(*pair) for pair in ((0, 1), (1, 2), (0, 2), (2, 0))] == [True, True, False, False]
-    pairs = SimilarPairs(SIMILARITY, tl.Treebank([*trees, trees[0]]), None, 0.7, [(2, 0)], memory=memory)
-    assert pairs.are_similar(2, 3)  # this pair is wanted
-    assert pairs.skipped == []
 
 
 def test_typical_fragments() -> None:

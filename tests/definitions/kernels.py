@@ -539,6 +539,60 @@ def on_columns(kernel: kernels.On, inner: Slow) -> Slow:
 
 
 @definition.register
+def _statement_overlap(kernel: kernels.StatementOverlap) -> Slow:
+    def overlap(a: Tree | None, b: Tree | None) -> float:
+        first, second = (Counter(statements(tree)) if tree is not None else Counter() for tree in (a, b))
+        total = first.total() + second.total()
+        return 2 * (first & second).total() / total if total else 0.0
+
+    return overlap
+
+
+BLOCKS = {"block", "statement_block", "compound_statement", "class_body", "statement_list", "handlers", "then"}
+"""Some labels of blocks, for random trees."""
+
+
+def statements(tree: Tree) -> list[str]:
+    """Return the statements of a tree, each without the blocks and statements inside it.
+
+    >>> statements(Tree.parse("(if_statement (x $1) (block (f x) (return_statement $2)))"))
+    ['(if_statement (x $))', '(f x)', '(return_statement $)']
+    """
+
+    def is_block(node: Tree) -> bool:
+        if not node.children:
+            return False
+        if node.label in ("body", "orelse"):
+            return node.children[0].label in ("Return", "If", "Expr")
+        if node.label == "expression_statement" and len(node.children) == 1:
+            return is_inner(node.children[0])
+        return node.label in BLOCKS
+
+    def is_inner(node: Tree) -> bool:
+        if is_block(node):
+            return False
+        # A wrapper becomes a block only after it is known which nodes have blocks.
+        has_block = any(is_block(child) and child.label != "expression_statement" for child in node.children)
+        named = node.label.endswith("_statement") and (bool(node.children) or node.label == "return_statement")
+        return has_block or (named and node.label not in BLOCKS)
+
+    def header(node: Tree) -> Tree:
+        kept = [header(child) for child in node.children if not is_block(child) and not is_inner(child)]
+        return Tree(re.sub(r"^\$\d+$", "$", node.label), kept)
+
+    def below(node: Tree) -> list[str]:
+        found = []
+        for child in node.children:
+            direct = is_block(node) and not child.label.endswith("parameters")
+            if not is_block(child) and (direct or (is_inner(child) and not child.label.endswith("parameters"))):
+                found.append(str(header(child)))
+            found += below(child)
+        return found
+
+    return [str(header(tree)), *below(tree)]
+
+
+@definition.register
 def _crossed(kernel: kernels.Crossed) -> Slow:
     inner, one, other = definition(kernel.kernel), kernel.first, kernel.second
     return lambda x, y: (

@@ -202,7 +202,7 @@ LINEAR = {
     "NodeRules.__init__": "kinds of nodes of a grammar",
     "EditCosts.__init__ of integral": "costs",
     "EditColumns.__init__ arrays from_arrays counts": "distinct subtrees",
-    "tree_sizes": "distinct subtrees",
+    "tree_sizes reduced_copy": "distinct subtrees",
     "Grammar.__init__ __len__": "nothing",
     "Stop.__init__ set": "nothing",
     "Mask.__init__": "nothing",

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from treelet.corpora.families import SimilarPairs
 from treelet.errors import FileError, FormatError, NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.tasks import CloneFamily, CloneReport, find_clones
 from treelet.tasks.clones import _increasing
@@ -176,6 +175,41 @@ def test_increasing_pairs() -> None:
 # --- which functions --------------------------------------------------------------------------------------------------
 
 
+def test_the_order_of_statements_does_not_matter(tmp_path: Path) -> None:
+    moved = (
+        python()
+        .replace('    print("done", total)\n', "")
+        .replace("    found = []\n", '    found = []\n    print("done", total)\n')
+    )
+    write(tmp_path, a=python(), b=moved)
+    (family,) = find_clones(tmp_path, similarity=1).families
+    assert (family.similarity, family.saved_lines) == ((1.0, 1.0), 13)
+    assert family.differences(1) != []
+
+
+def test_lines_to_save_are_those_in_common(tmp_path: Path) -> None:
+    other = python().replace("total += one.size", "send(one)").replace("hidden", "seen").replace("insert", "put")
+    write(tmp_path, a=python(), b=other)
+    (family,) = find_clones(tmp_path).families
+    assert family.similarity == (
+        pytest.approx(9 / 12),
+        pytest.approx(9 / 12),
+    )  # two lines have no statement of their own
+    assert family.saved_lines == 9
+
+
+def test_a_bundled_file_is_compared_like_others(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """A function with many nodes inside a function that contains little else took 11 GB as edit distance."""
+    pytest.importorskip("tree_sitter_javascript")
+    body = "".join(f"  x.a{number} = f(x, {number}, y[{number}]);\n" for number in range(4000))
+    bundle = f"(function (x, y) {{\n(function () {{\n{body}}})();\n}})();\n"
+    write(tmp_path, a_js=bundle, b_js=bundle.replace("f(x, 7,", "g(x, 7,"), c=python(), d=python())
+    report = find_clones(tmp_path)
+    assert [len(family.members) for family in report.families] == [2, 2]
+    assert report.families[0].similarity[0] > 0.99
+    assert not recwarn.list
+
+
 def test_short_functions(tmp_path: Path) -> None:
     """Lines of docstrings, comments and blank lines do not count."""
     short = 'def f(x):\n    """A.\n' + "\n" * 20 + '    """\n    # c\n\n    return x\n'
@@ -183,8 +217,7 @@ def test_short_functions(tmp_path: Path) -> None:
     report = find_clones(tmp_path)
     assert (report.functions, report.short_functions, report.families) == (0, 2, [])
     assert find_clones(tmp_path, min_lines=3).functions == 0
-    assert find_clones(tmp_path, min_lines=2).functions == 2
-    assert find_clones(tmp_path, min_nodes=10).families[0].saved_lines == 2
+    assert find_clones(tmp_path, min_lines=2).families[0].saved_lines == 2
 
 
 def nested(function: str, name: str, more: str = "") -> str:
@@ -196,7 +229,7 @@ def test_lines_with_braces_and_keywords_count(tmp_path: Path) -> None:
     braces = "function f(a)\n{\n  if (a)\n  {\n    g();\n  }\n  else\n  {\n    h();\n  }\n}\n"
     keywords = "def f():\n    try:\n        g()\n    except E:\n        h()\n    else:\n        k()\n    finally:\n        m()\n    n()\n"
     write(tmp_path, a_js=braces, b_js=braces, c=keywords, d=keywords)
-    report = find_clones(tmp_path, min_nodes=10_000)
+    report = find_clones(tmp_path)
     assert listed(report) == [["a.js:f", "b.js:f"], ["c.py:f", "d.py:f"]]
     assert [family.members[0].lines for family in report.families] == [11, 10]
 
@@ -207,15 +240,25 @@ def test_nested_functions_are_reported_once(tmp_path: Path) -> None:
     write(tmp_path, a=nested(python(), "f", more), b=nested(python(), "g", more))
     assert listed(find_clones(tmp_path)) == [["a.py:f", "b.py:g"]]
     write(tmp_path, c=python())  # is not inside a function
-    families = listed(find_clones(tmp_path))
+    families = listed(find_clones(tmp_path, similarity=0.8))
     assert families == [["a.py:f", "b.py:g"], ["a.py:f.collect", "b.py:g.collect", "c.py:collect"]]
+
+
+def test_a_medoid_inside_a_similar_function(tmp_path: Path) -> None:
+    """The function around it leaves the family, so the medoid stays."""
+    more = "".join(f"    b{n} = a.c{n}(a, {n})\n" for n in range(9))
+    changed = [python().replace(one, other) for one, other in (("hidden", "seen"), ("insert", "put"), ("done", "end"))]
+    write(tmp_path, a=nested(python(), "f", more), b=changed[0], c=changed[1], d=changed[2])
+    (family,) = find_clones(tmp_path).families
+    assert members(family) == ["a.py:f.collect", "b.py:collect", "c.py:collect", "d.py:collect"]
+    assert family.medoid == 0
 
 
 def test_two_similar_functions_inside_one(tmp_path: Path) -> None:
     """They stay clones of each other when the outer functions are merged."""
     two = python() + python(name="again")
     write(tmp_path, a=nested(two, "f"), b=nested(two, "g"))
-    families = listed(find_clones(tmp_path))
+    families = listed(find_clones(tmp_path, similarity=0.8))
     assert ["a.py:f", "b.py:g"] in families
     assert ["a.py:f.collect", "a.py:f.again", "b.py:g.collect", "b.py:g.again"] in families
 
@@ -227,49 +270,13 @@ def test_a_function_is_not_a_clone_of_the_function_around_it(tmp_path: Path) -> 
     assert listed(find_clones(tmp_path)) == [["a.py:f", "b.py:g"]]
 
 
-def test_a_pair_that_does_not_fit_the_memory_is_skipped(tmp_path: Path) -> None:
-    """Two functions of 142 nodes need 161 kB; smaller ones are still found."""
-    small = "\ndef {}(path):\n    return open(path).read({})\n"
-    write(tmp_path, a=python() + small.format("f", 1), b=python().replace("hidden", "seen", 1) + small.format("g", 2))
-    with pytest.warns(
-        TreeletWarning, match=r"1 pair .* memory: .*a\.py:2 collect and .*b\.py:2 collect\. Increase memory="
-    ):
-        report = find_clones(tmp_path, min_nodes=5, memory=40_000)
-    assert (listed(report), report.functions) == ([["a.py:f", "b.py:g"]], 4)
-    (family, _) = find_clones(tmp_path, min_nodes=5).families
-    assert members(family) == ["a.py:collect", "b.py:collect"]
+def test_differences_that_do_not_fit_the_memory(tmp_path: Path) -> None:
+    """Two functions of 142 nodes need 323 kB."""
+    write(tmp_path, a=python(), b=python().replace("hidden", "seen", 1))
+    (family,) = find_clones(tmp_path).families
     with pytest.raises(NotEnoughMemoryError, match=r"only 39\.1 KiB are allowed"):
         replace(family, _memory=40_000).differences(1)
     assert replace(family, _memory=40_000).differences(family.medoid) == []
-
-
-def test_a_large_function_inside_another_needs_no_memory(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
-    """The report is the same as with enough memory: the outer function stands for both."""
-    inside = "\ndef around():\n" + python().replace("\n", "\n    ") + "\n    return collect\n"
-    write(tmp_path, a=inside, b=inside, c=OTHER)
-    little, enough = find_clones(tmp_path, memory=20_000), find_clones(tmp_path)
-    assert listed(little) == listed(enough) == [["a.py:around", "b.py:around"]]
-    assert not recwarn.list
-
-
-def test_deeply_nested_functions_are_compared_with_the_function_around_them_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise the number of pairs grows with the square of the depth."""
-    matched: list[int] = []
-
-    class Counted(SimilarPairs):
-        def __init__(self, *values: Any, **options: Any) -> None:
-            super().__init__(*values, **options)
-            matched.append(len(self._columns) // 2)
-
-    monkeypatch.setattr("treelet.tasks.clones.SimilarPairs", Counted)
-    levels = 40
-    text = "".join(f"{' ' * n}def f{n}():\n{' ' * n} g({n})\n" for n in range(levels))
-    write(tmp_path, a=text)
-    report = find_clones(tmp_path, min_nodes=1, similarity=0.5)
-    assert (report.functions, report.families) == (levels, [])
-    assert 0 < matched[0] < levels
 
 
 def test_long_names_of_nested_functions_are_cut(tmp_path: Path) -> None:
@@ -277,20 +284,8 @@ def test_long_names_of_nested_functions_are_cut(tmp_path: Path) -> None:
     pytest.importorskip("tree_sitter")
     levels = 90  # the names of the last ones would have 1,080 characters
     write(tmp_path, a_js="f = " + "(a) => { var b = a; return " * levels + "1" + "; }" * levels)
-    report = find_clones(tmp_path, min_nodes=10, similarity=0.5)
+    report = find_clones(tmp_path, min_lines=1, similarity=0.5)
     assert (report.functions > 80, report.families) == (True, [])
-
-
-def test_large_functions_are_skipped_and_named(tmp_path: Path) -> None:
-    write(tmp_path, a=python(), b=python(), c=OTHER, d=OTHER)
-    with pytest.warns(
-        TreeletWarning, match=r"2 functions with more than 130 nodes: .*a\.py:2 collect \(142\).*max_nodes="
-    ):
-        report = find_clones(tmp_path, max_nodes=130)
-    assert listed(report) == [["c.py:other", "d.py:other"]]
-    assert (report.functions, report.short_functions, report.large_functions) == (2, 0, 2)
-    with pytest.raises(ParameterError, match="max_nodes"):
-        find_clones(tmp_path, max_nodes=0)
 
 
 def test_against(tmp_path: Path) -> None:
@@ -315,7 +310,7 @@ def test_families_are_those_of_the_trees(kinds: list[int], similarity: float) ->
     ]
     files = [io.StringIO(text) for text in sources]
     bank = tl.read_code(files, language="python", identifiers="anonymous")
-    wanted = sorted(tuple(family.members.tolist()) for family in tl.families(bank, similarity))
+    wanted = sorted(tuple(family.members.tolist()) for family in tl.families(bank, similarity, tl.StatementOverlap()))
     for at, file in enumerate(files):
         file.seek(0)
         file.name = str(at)
@@ -437,6 +432,50 @@ def test_baseline(tmp_path: Path) -> None:
     assert len(find_clones(code).new_since(baseline).families) == 1
 
 
+def test_a_fix_inside_a_known_clone_is_not_new(tmp_path: Path) -> None:
+    code, baseline = tmp_path / "code", tmp_path / "baseline.json"
+    write(code, a=python(), b=python(), c=python())
+    baseline.write_text(json.dumps(find_clones(code).as_json()))
+    fixed = python().replace("hidden", "secret")
+    write(code, a=fixed)  # one copy is fixed
+    assert listed(find_clones(code).new_since(baseline)) == []
+    write(code, b=fixed, c=fixed)  # all are
+    assert listed(find_clones(code).new_since(baseline)) == []
+    write(code, c=fixed.replace("collect", "second"), d=fixed)  # one copy is moved, one is added
+    (family,) = find_clones(code).new_since(baseline).families
+    assert members(family) == ["a.py:collect", "b.py:collect", "c.py:second", "d.py:collect"]
+    assert family.new_members == [2, 3]  # a name and a content that the baseline does not have
+
+
+def test_a_baseline_with_other_options_is_refused(tmp_path: Path) -> None:
+    code, baseline = write(tmp_path / "code", a=python(), b=python()), tmp_path / "baseline.json"
+    baseline.write_text(json.dumps(find_clones(code).as_json()))
+    for option, value in {
+        "similarity": 0.9,
+        "min_lines": 5,
+        "languages": ["python"],
+        "identifiers": "keep",
+        "exclude": ["tests"],
+    }.items():
+        report = find_clones(code, **{option: value})  # type: ignore[arg-type]
+        with pytest.raises(FileError, match=f"was written with {option}=.*, but the options are now {option}=.* Use"):
+            report.new_since(baseline)
+    with pytest.raises(FileError, match="against=False, but the options are now against=True"):
+        find_clones(code / "a.py", against=code).new_since(baseline)
+
+
+def test_sarif_names_the_new_function_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, a=python(), b=python())
+    monkeypatch.chdir(tmp_path)
+    Path("known.json").write_text(json.dumps(find_clones(".").as_json()))
+    write(tmp_path, c=PYTHON.format(**RENAMED))
+    (result,) = check_sarif(find_clones(".").new_since("known.json").as_sarif())
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "c.py"
+    assert result["message"]["text"].startswith("gather has 2 similar functions")
+    related = [place["physicalLocation"]["artifactLocation"]["uri"] for place in result["relatedLocations"]]
+    assert related == ["a.py", "b.py"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_a_baseline_with_a_byte_order_mark(tmp_path: Path, encoding: str) -> None:
     """As PowerShell writes the output of a command."""
@@ -463,7 +502,7 @@ def test_unreadable_baselines(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match="report is damaged"):
             report.new_since(tmp_path / "b.json")
     (tmp_path / "b.json").write_text(json.dumps(find_clones(tmp_path / "a.py", identifiers="keep").as_json()))
-    with pytest.raises(FileError, match="so its functions cannot be compared"):
+    with pytest.raises(FileError, match="was written with identifiers='keep'"):
         report.new_since(tmp_path / "b.json")
 
 
@@ -487,8 +526,6 @@ def test_bad_parameters(tmp_path: Path) -> None:
             find_clones(tmp_path, similarity=value)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"'min_lines'.*an int of at least 1"):
         find_clones(tmp_path, min_lines=0)
-    with pytest.raises(ParameterError, match=r"'min_nodes'.*an int of at least 1"):
-        find_clones(tmp_path, min_nodes=0)
     with pytest.raises(ParameterError, match="'identifiers' parameter"):
         find_clones(tmp_path, identifiers="blind")
     for languages in ("pythom", ["python", "pythom"], 5):
@@ -536,4 +573,4 @@ def test_functions_are_nested_if_their_nodes_are(tmp_path: Path, source: str, fa
     file.write_text(source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the large function
-        assert len(find_clones(file).families) == families
+        assert len(find_clones(file, min_lines=1).families) == families

@@ -30,10 +30,8 @@ _RANGES = 6  # ranges of lines to show of a member
 def _clones(
     paths: Annotated[list[str], "PATH...", READ],
     *,
-    similarity: Annotated[float, "NUMBER"] = 0.8,
+    similarity: Annotated[float, "NUMBER"] = 0.6,
     min_lines: Annotated[int, "N"] = 10,
-    min_nodes: Annotated[int, "N"] = 60,
-    max_nodes: Annotated[int, "N"] = 10000,
     languages: Annotated[str | None, "LIST"] = None,
     identifiers: Annotated[str, "anonymous|keep", among("anonymous", "keep")] = "anonymous",
     against: Annotated[list[str] | None, "PATH", READ] = None,
@@ -51,7 +49,7 @@ def _clones(
 ) -> None:
     """Find families of similar functions in source code.
 
-    All functions of a family are similar to one of them, the medoid. The similarity is 1 for equal functions. It decreases with the number of nodes of the syntax tree that are inserted, deleted or renamed, relative to the size of the larger function. Layout, comments and, by default, the names of variables do not matter. Functions in different languages are not compared.
+    All functions of a family are similar to one of them, the medoid. The similarity is the share of statements that two functions have in common: 0.7 means that 70 % of their statements are the same. Layout, comments, the order of statements and, by default, the names of variables do not matter. Functions in different languages are not compared.
 
     Families are sorted by the lines of code that could be saved if one common function replaced all members.
 
@@ -66,11 +64,7 @@ def _clones(
     similarity
         Smallest similarity of a function and the medoid of its family, in (0, 1].
     min_lines
-        Compare functions with at least N lines of code, or with --min-nodes nodes.
-    min_nodes
-        Compare shorter functions too if they have at least N nodes.
-    max_nodes
-        Skip functions with more than N nodes, with a warning.
+        Compare functions with at least N lines of code.
     languages
         Languages to read, separated by commas, e.g. python,java. [default: all]
     identifiers
@@ -103,8 +97,6 @@ def _clones(
         paths,
         similarity=similarity,
         min_lines=min_lines,
-        min_nodes=min_nodes,
-        max_nodes=max_nodes,
         languages=named,
         identifiers=one_of("--identifiers", identifiers, ("anonymous", "keep")),
         against=against or None,
@@ -113,9 +105,9 @@ def _clones(
         n_jobs=n_jobs,
         memory=memory,
     )
-    if not report.functions and not report.large_functions:
+    if not report.functions:
         warnings.warn(
-            f"No function has at least {min_lines} lines of code (--min-lines) or {min_nodes} nodes (--min-nodes).",
+            f"No function has at least {min_lines} lines of code (--min-lines).",
             TreeletWarning,
             stacklevel=2,
         )
@@ -158,10 +150,13 @@ def _print(report: CloneReport, top: int, new: bool) -> None:
 def _text(number: int, family: CloneFamily) -> list[str]:
     saved = f"{family.saved_lines:,} {'line' if family.saved_lines == 1 else 'lines'} could be saved"
     lines = [f"{number}. {len(family.members):,} functions, similarity {family.similarity_range}, {saved}"]
-    lines.append(f"   medoid  {printable_name(str(family.members[family.medoid]))}")
+    places = [printable_name(str(member)) for member in family.members]
+    for at in family.new_members:
+        places[at] += " (new)"
+    lines.append(f"   medoid  {places[family.medoid]}")
     others = [at for at in range(len(family.members)) if at != family.medoid]
     for at in others[: _MEMBERS - 1]:
-        lines.append(f"     {family.members[at].similarity:.2f}  {printable_name(str(family.members[at]))}")
+        lines.append(f"     {family.members[at].similarity:.2f}  {places[at]}")
         if differences := _differences(family, at):
             lines.append(f"           {differences}")
     if len(others) >= _MEMBERS:

@@ -25,7 +25,7 @@ from treelet.structures.bank import Bank
 from treelet.structures.treebank import Treebank
 
 Numbers = NDArray[np.int64]
-LISTED = 3  # pairs to name in a warning
+_LISTED = 3  # pairs to name in a warning
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,9 +200,6 @@ class SimilarPairs:
         Only pairs of an example of X and an example of Y count. Indices of Y continue those of X.
     threshold : float
         Smallest similarity or largest distance.
-    apart : list of (int, int)
-        Pairs of X that need not be compared. Without copies, they are not. Two trees are compared if one of them has more
-        copies than there are such pairs.
     **options
         Options of `treelet.nearest`.
 
@@ -218,7 +215,6 @@ class SimilarPairs:
         X: Any,
         Y: Any | None,
         threshold: float,
-        apart: Sequence[tuple[int, int]] = (),
         **options: Any,
     ) -> None:
         self._farthest = threshold if measure.is_distance else None
@@ -229,7 +225,7 @@ class SimilarPairs:
         self._number = np.concatenate([side.number + (side.number >= 0) * shift * n for n, side in enumerate(sides)])
         skipped: list[tuple[int, int]] = []
         if isinstance(measure, EditMeasure):
-            measure = measure.skipping(skipped, self._all_apart(apart) if apart and not self._across else None)
+            measure = measure.skipping(skipped)
         # The rows, columns and values of all pairs of distinct examples that reach the threshold
         first, last = sides[0].examples, sides[-1].examples
         rows, columns, values = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
@@ -238,9 +234,9 @@ class SimilarPairs:
             graph: Any = nearest(measure, last, queries, threshold=threshold, graph=True, **options)
             rows = np.repeat(np.arange(len(first)), np.diff(graph.indptr))
             columns, values = graph.indices.astype(np.int64), graph.data
-        self._skipped = {_ordered(row, column + self._across * shift) for row, column in skipped}
         copy = _Copies(self._number, len(self._own)).first.tolist()
-        self.skipped = sorted(_ordered(copy[row], copy[column]) for row, column in self._skipped)
+        shifted = {(row, column + self._across * shift) for row, column in skipped}
+        self.skipped = sorted({_ordered(copy[row], copy[column]) for row, column in shifted})
         if self._across:
             columns = columns + shift
             rows, columns, values = np.r_[rows, columns], np.r_[columns, rows], np.r_[values, values]
@@ -251,34 +247,21 @@ class SimilarPairs:
         self._columns, self._values = columns[order], values[order]
         self._start = np.searchsorted(rows[order], np.arange(len(self._own) + 1))
 
-    def are_similar(self, first: int, second: int) -> bool:
-        """Return whether two examples, which are not equal, reach the threshold."""
+    def value(self, first: int, second: int) -> float | None:
+        """Return the value of two examples, which are not equal, if they reach the threshold."""
         row, column = self._number[first], self._number[second]
         if row < 0 or column < 0:
-            return False
+            return None
         columns = self._columns[self._start[row] : self._start[row + 1]]
-        at = np.searchsorted(columns, column)
-        return bool(at < len(columns) and columns[at] == column)
-
-    def _all_apart(self, pairs: Sequence[tuple[int, int]]) -> Numbers:
-        """Return the pairs of distinct examples that need not be compared, in both orders."""
-        numbers = np.sort(self._number[np.asarray(pairs, np.int64)], axis=1)
-        distinct, count = np.unique(numbers, axis=0, return_counts=True)
-        copies = np.bincount(self._number[self._number >= 0])
-        distinct = distinct[(count >= copies[distinct].max(axis=1)) & (distinct[:, 0] != distinct[:, 1])]
-        both: Numbers = np.concatenate([distinct, distinct[:, ::-1]])
-        return both[np.lexsort((both[:, 1], both[:, 0]))]
-
-    def was_skipped(self, first: int, second: int) -> bool:
-        """Return whether two examples were not compared because they are too large."""
-        return _ordered(int(self._number[first]), int(self._number[second])) in self._skipped
+        at = int(np.searchsorted(columns, column))
+        return float(self._values[self._start[row] + at]) if at < len(columns) and columns[at] == column else None
 
     def warn_of_skipped(self, skipped: Sequence[tuple[int, int]], name: Callable[[int], str]) -> None:
         """Warn about some of the skipped pairs. `name` returns the name of an example."""
         if not skipped:
             return
-        listed = "; ".join(f"{name(one)} and {name(two)}" for one, two in skipped[:LISTED])
-        more = f"; and {len(skipped) - LISTED:,} more" if len(skipped) > LISTED else ""
+        listed = "; ".join(f"{name(one)} and {name(two)}" for one, two in skipped[:_LISTED])
+        more = f"; and {len(skipped) - _LISTED:,} more" if len(skipped) > _LISTED else ""
         warnings.warn(
             f"Skipped {plural(len(skipped), 'pair')} whose edit distance needs too much memory: {printable(listed)}{more}. "
             f"Increase memory= to compare them.",

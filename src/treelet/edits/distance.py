@@ -225,22 +225,12 @@ class _EditEvaluator(Evaluator):
         threshold = worst if measure._threshold is None else float(measure._threshold)
         similarity, best = not measure.is_distance, measure._best or 0
         tables, skipped = _TABLES * self.memory, measure._skipped
-        options = (similarity, threshold, best, tables, available(), skipped is not None, self._apart())
+        options = (similarity, threshold, best, tables, available(), skipped is not None)
         refused = self.native().rows(store, roots, halves, begin, end, out, *options)
         if skipped is not None:
             skipped += [(row, column + self.first_column) for row, column in refused]
         elif refused:
             raise self._too_large(*refused[0])
-
-    def _apart(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
-        """Return the columns that are not compared with each row, in ascending order, and where those of each row start."""
-        pairs = self.kernel._apart
-        if pairs is None:
-            return None
-        rows, columns = pairs[:, 0], pairs[:, 1] - self.first_column
-        kept = (columns >= 0) & (columns < self.n_columns)
-        start = np.searchsorted(rows[kept], np.arange(self.n_rows + 1))
-        return start.astype(np.int32), columns[kept].astype(np.int32)
 
     def _too_large(self, row: int, column: int) -> NotEnoughMemoryError:
         """Return the error for a pair whose tables do not fit the memory."""
@@ -286,8 +276,6 @@ class EditMeasure(Tabled, Pairwise):
     _best: int | None = None
     _skipped: list[tuple[int, int]] | None = None
     """Rows and columns of the pairs that a search has skipped, because they are too large. None: such pairs are errors."""
-    _apart: NDArray[np.int64] | None = None
-    """Rows and columns of pairs that are not compared at all, in ascending order."""
 
     @property
     @abstractmethod
@@ -323,14 +311,13 @@ class EditMeasure(Tabled, Pairwise):
         measure._threshold, measure._best = threshold, best
         return measure
 
-    def skipping(self, skipped: list[tuple[int, int]], apart: NDArray[np.int64] | None = None) -> Self:
+    def skipping(self, skipped: list[tuple[int, int]]) -> Self:
         """Return the measure for a search with a threshold that skips some pairs, as if they did not reach it.
 
-        Pairs whose tables do not fit the memory are added to the list `skipped`. Pairs of `apart`, in ascending order of
-        rows and columns, are not compared at all.
+        Pairs whose tables do not fit the memory are added to the list `skipped`.
         """
         measure = copy.copy(self)
-        measure._skipped, measure._apart = skipped, apart
+        measure._skipped = skipped
         return measure
 
     def _index_key(self) -> Hashable | None:

@@ -10,6 +10,7 @@ from treelet.kernels.on import On
 from treelet.kernels.pairwise import Evaluator
 from treelet.kernels.sequence import Tagging
 from treelet.kernels.smoothed import Smoothed
+from treelet.kernels.statements import StatementOverlap
 from treelet.kernels.tree import PartialTree, SubsetTree, Subtree
 from treelet.kernels.vector import Linear, Polynomial
 
@@ -32,6 +33,7 @@ __all__ = [
     "Product",
     "Scale",
     "Smoothed",
+    "StatementOverlap",
     "Subsequence",
     "SubsetTree",
     "Subtree",

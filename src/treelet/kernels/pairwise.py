@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -161,6 +161,23 @@ class Pairwise(Parametrized):
             Only this number of best values per row are wanted, and values that equal the last of them.
         """
         return self
+
+    def reaching(self, X: Any, Q: Any | None, threshold: float) -> Iterator[tuple[Any, Any, Vector]] | None:
+        """Return all pairs of a query and an example of X that reach a threshold, if there is a faster way than the matrix.
+
+        Parameters
+        ----------
+        X, Q : collections of examples
+            Coerced examples and queries. None: X again, with all pairs in both orders and those on the diagonal.
+        threshold : float
+            Smallest similarity, or largest distance.
+
+        Returns
+        -------
+        iterator of (rows, columns, values), or None
+            Pieces with the indices of queries and examples. None: compute the matrix.
+        """
+        return None
 
     def __call__(
         self,

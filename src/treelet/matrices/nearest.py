@@ -623,6 +623,13 @@ class Index:
             choose: Any = partial(_those_above, threshold=matches.threshold, close=self.close)
         else:
             choose = partial(_the_best, k=best or 0, close=self.close)
+        if isinstance(matches, _Above) and threshold is not None and not len(part.removed):
+            found = self.kernel.reaching(part.data, Q, threshold)
+            if found is not None:
+                for rows, columns, values in found:
+                    near = _reached(self.sign * values, matches.threshold, self.close)
+                    matches.add((rows[near], columns[near], self.sign * values[near]))
+                return
         kernel = self.kernel.for_search(threshold, best if itself or best is None else best + 1)
         data = part.kept(self.kernel) if self.filtered else part.data
         if self.filtered and best is not None and Q is None:

@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 import treelet
 from treelet.checks import check_integer, check_one_of, is_number, plural, wrong
-from treelet.corpora.families import LISTED, SimilarPairs
+from treelet.corpora.families import SimilarPairs
 from treelet.edits import EditDistance, EditOperation, edit_script
 from treelet.edits.distance import check_sizes, tree_sizes
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
@@ -33,14 +32,13 @@ from treelet.formats.languages import BY_SUFFIX
 from treelet.formats.paths import File
 from treelet.formats.places import Places
 from treelet.formats.reading import read_code_document
-from treelet.matrices.nearest import ROUNDING
-from treelet.printable import printable
+from treelet.kernels import StatementOverlap
 from treelet.resources import DEFAULT_MEMORY, Resources
 from treelet.structures.treebank import Treebank
 
 # --- the result of `find_clones` --------------------------------------------------------------------------------------
 
-_FORMAT = "treelet-clones-1"
+_FORMAT = "treelet-clones-2"
 """Version of the JSON form. Fingerprints of other versions cannot be compared."""
 _PLACEHOLDER = "$"  # first character of the names that replace identifiers
 
@@ -60,7 +58,7 @@ class CloneMember(NamedTuple):
     name : str
         Qualified name, such as ``"Stack.push"``.
     similarity : float
-        Edit similarity with the medoid; 1 for the medoid itself.
+        Share of statements that are the same in the medoid, as in `treelet.StatementOverlap`; 1 for the medoid itself.
     lines : int
         Number of lines of code: without comments, blank lines and, in Python, docstrings.
     """
@@ -105,6 +103,8 @@ class CloneFamily:
         Index of the medoid in `members`.
     language : str
         Language of the functions.
+    new_members : list of int
+        Indices of the members that are new, in a result of `CloneReport.new_since`. Empty without a baseline.
     """
 
     members: list[CloneMember]
@@ -112,6 +112,7 @@ class CloneFamily:
     language: str
     _trees: Treebank = field(compare=False)
     _memory: int = field(default=DEFAULT_MEMORY, compare=False)
+    new_members: list[int] = field(default_factory=list)
 
     @property
     def similarity(self) -> tuple[float, float]:
@@ -127,8 +128,14 @@ class CloneFamily:
 
     @property
     def saved_lines(self) -> int:
-        """Lines of code of all members but the medoid: the most that one common function could save."""
-        return sum(member.lines for at, member in enumerate(self.members) if at != self.medoid)
+        """Lines of code that one common function could save.
+
+        Each member but the medoid counts with the lines of the shorter of both functions, times the similarity. So this is
+        an estimate of the lines that are the same.
+        """
+        medoid = self.members[self.medoid]
+        others = [member for at, member in enumerate(self.members) if at != self.medoid]
+        return sum(int(member.similarity * min(member.lines, medoid.lines) + 1e-9) for member in others)
 
     @cached_property
     def fingerprints(self) -> list[str]:
@@ -169,12 +176,12 @@ class CloneReport:
     families : list of CloneFamily
         Families of similar functions, in descending order of `CloneFamily.saved_lines`.
     files, functions, lines : int
-        _Numbers of files that were read, of functions that were compared, and of their lines of code. The lines of a
+        Numbers of files that were read, of functions that were compared, and of their lines of code. The lines of a
         nested function are counted once.
-    short_functions, large_functions : int
-        _Numbers of functions that are too short and too large to be compared.
+    short_functions : int
+        Number of functions that are too short to be compared.
     skipped_files, skipped_functions : int
-        _Numbers of files that could not be read, and of functions with syntax errors in files that could.
+        Numbers of files that could not be read, and of functions with syntax errors in files that could.
     seconds : float
         Duration of reading and comparing.
     options : dict
@@ -186,7 +193,6 @@ class CloneReport:
     functions: int
     lines: int
     short_functions: int
-    large_functions: int
     skipped_files: int
     skipped_functions: int
     seconds: float
@@ -204,22 +210,39 @@ class CloneReport:
     def new_since(self, baseline: PathLike) -> CloneReport:
         """Return the report with only the families that are new since an earlier report.
 
-        A family is new if it has a function whose content is not in the families of the baseline, or more copies of a
-        content than the baseline has. Files, lines, names of functions, comments and layout may have changed.
+        A family is new if it has a function that is not in the families of the baseline. A function is known by its
+        content, wherever it is now, or by its file and qualified name, whatever it contains now. So a function may
+        move, or be changed in its place. Each function of the baseline stands for one function, so a further copy is
+        new.
 
         Parameters
         ----------
         baseline : path
-            File with the output of `as_json` (``treelet clones --json``).
+            File with the output of `as_json` (``treelet clones --json``), written with the same options.
+
+        Raises
+        ------
+        FileError
+            If the baseline was written with other options, or cannot be read.
         """
-        known = Counter(_known_fingerprints(baseline, self.options))
-        new = []
-        for family in self.families:
-            more = Counter(family.fingerprints) - known
-            known -= Counter(family.fingerprints)
-            if more:
-                new.append(family)
-        return replace(self, families=new)
+        known = _known_members(baseline, self.options)
+        unknown: list[tuple[int, int, tuple[str, ...]]] = [
+            (number, at, (fingerprint, member.file, member.name))
+            for number, family in enumerate(self.families)
+            for at, (member, fingerprint) in enumerate(zip(family.members, family.fingerprints, strict=True))
+        ]
+        # Unchanged functions are matched first, then those that were moved, then those that were changed.
+        for part in (slice(None), slice(1), slice(1, None)):
+            left = defaultdict(list)
+            for entry in known:
+                left[entry[part]].append(entry)
+            unknown = [row for row in unknown if not (left[row[2][part]] and left[row[2][part]].pop())]
+            known = [entry for entries in left.values() for entry in entries]
+        new = defaultdict(list)
+        for number, at, _ in unknown:
+            new[number].append(at)
+        families = [replace(self.families[number], new_members=members) for number, members in new.items()]
+        return replace(self, families=families)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dict of plain values, for `json.dumps`."""
@@ -228,7 +251,6 @@ class CloneReport:
             "functions",
             "lines",
             "short_functions",
-            "large_functions",
             "skipped_files",
             "skipped_functions",
         )
@@ -256,14 +278,15 @@ class CloneReport:
     def as_sarif(self) -> dict[str, Any]:
         """Return the report in SARIF 2.1.0, as a dict of plain values.
 
-        Each family is a result. Its location is the medoid, and its related locations are the other members.
+        Each family is a result. Its location is the first new member in a result of `new_since`, otherwise the medoid.
+        Its related locations are the other members.
         """
         rule = {
             "id": "similar-functions",
             "name": "SimilarFunctions",
-            "shortDescription": {"text": "Functions that are nearly the same."},
+            "shortDescription": {"text": "Functions that have most statements in common."},
             "fullDescription": {
-                "text": "These functions have nearly the same syntax tree. One common function could replace them."
+                "text": "These functions have most of their statements in common. One common function could replace them."
             },
             "defaultConfiguration": {"level": "note"},
         }
@@ -275,13 +298,14 @@ class CloneReport:
         }
         results = []
         for family in self.families:
+            first = family.new_members[0] if family.new_members else family.medoid
             # Names without characters that begin a link in the messages of SARIF.
             names = [re.sub(r"([\\\[\]])", r"\\\1", member.name) for member in family.members]
-            name = names.pop(family.medoid)
+            name = names.pop(first)
             similar, listed = plural(len(names), "similar function"), enumerate(names, 1)
             links = ", ".join(f"[{other}]({number})" for number, other in listed)
             locations = [_location(member) for member in family.members]
-            location = locations.pop(family.medoid)
+            location = locations.pop(first)
             identity = hashlib.sha256("".join(sorted(family.fingerprints)).encode()).hexdigest()[:32]
             results.append(
                 {
@@ -299,8 +323,8 @@ class CloneReport:
         return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
 
 
-def _known_fingerprints(baseline: PathLike, options: Mapping[str, Any]) -> list[str]:
-    """Return the fingerprints of the members in a baseline."""
+def _known_members(baseline: PathLike, options: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the fingerprint, the file and the name of each member in a baseline, which must have the same options."""
     name = os.fspath(baseline)
     try:
         content = json.loads(Path(name).read_bytes())  # UTF-8 or UTF-16, with or without a byte order mark
@@ -312,16 +336,21 @@ def _known_fingerprints(baseline: PathLike, options: Mapping[str, Any]) -> list[
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise FormatError(f"the file is not a report of this version of treelet clones. {remedy}", str(name))
     try:
-        same = content["options"]["identifiers"] == options["identifiers"]
-        fingerprints = [str(member["fingerprint"]) for family in content["families"] for member in family["members"]]
+        others = {option: content["options"][option] for option in options}
+        members = [
+            tuple(str(member[key]) for key in ("fingerprint", "file", "name"))
+            for family in content["families"]
+            for member in family["members"]
+        ]
     except (KeyError, TypeError):
         raise FormatError(f"the report is damaged. {remedy}", str(name)) from None
-    if not same:
+    if different := [option for option, value in options.items() if others[option] != value]:
+        then, now = (", ".join(f"{option}={of[option]!r}" for option in different) for of in (others, options))
         raise FileError(
-            f"{name}: the baseline was written with identifiers={content['options']['identifiers']!r}, so its "
-            f"functions cannot be compared. {remedy}"
+            f"{name}: the baseline was written with {then}, but the options are now {now}. Use the options of the "
+            "baseline, or write the baseline again with treelet clones --json."
         )
-    return fingerprints
+    return members
 
 
 def _location(member: CloneMember) -> dict[str, Any]:
@@ -425,10 +454,8 @@ _Numbers = NDArray[np.int64]
 
 def find_clones(
     *paths: File | Sequence[File],
-    similarity: float = 0.8,
+    similarity: float = 0.6,
     min_lines: int = 10,
-    min_nodes: int = 60,
-    max_nodes: int = 10_000,
     languages: str | Collection[str] | None = None,
     identifiers: str = "anonymous",
     against: File | Sequence[File] | None = None,
@@ -447,15 +474,12 @@ def find_clones(
     ----------
     *paths : path or open file
         Files, folders and patterns, as for `treelet.read_code`.
-    similarity : float, default 0.8
-        Smallest edit similarity of a function and the medoid of its family, in (0, 1]. 1 finds functions that differ
-        only in layout, comments and, by default, the names of variables.
-    min_lines, min_nodes : int, default 10 and 60
-        A function is compared if it has at least `min_lines` lines of code, or at least `min_nodes` nodes. Comments,
-        blank lines and Python's docstrings do not count.
-    max_nodes : int, default 10,000
-        Larger functions, which are usually generated or bundled, are skipped with a warning. Functions inside them are
-        compared. Time and memory of a comparison grow with the product of the numbers of nodes.
+    similarity : float, default 0.6
+        Smallest share of statements that a function and the medoid of its family have in common, in (0, 1], as
+        `treelet.StatementOverlap` computes it. 1 finds functions that differ only in layout, comments, the order of
+        statements and, by default, the names of variables.
+    min_lines : int, default 10
+        Smallest number of lines of code of a function. Comments, blank lines and Python's docstrings do not count.
     languages : str or list of str, optional
         Languages to read, such as ``"python"``. Default: all.
     identifiers : {"anonymous", "keep"}, default "anonymous"
@@ -472,8 +496,8 @@ def find_clones(
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core.
     memory : int or str, optional
-        Memory limit of the comparison, besides the functions. Default: 1 GiB. Three quarters of it are for the tables
-        of edit distances. Pairs that need more are skipped with a warning; two functions of n nodes need 8 n² bytes.
+        Memory limit of `CloneFamily.differences`. Default: 1 GiB. The comparison itself needs much less memory than the
+        functions.
     progress : bool, optional
         Show progress on standard error. Default: as in `treelet.config_context`.
 
@@ -484,12 +508,13 @@ def find_clones(
 
     Notes
     -----
-    The families are those of `treelet.families`. Nested functions need three further rules:
+    The families are those of ``treelet.families(functions, similarity, treelet.StatementOverlap())``. Nested functions
+    need three further rules:
 
-    - A function that is similar to the function directly around it, such as the inner function of a decorator, is left
-      out; the outer one stands for both. If the two are too large for `memory`, the inner one is left out if its share
-      of the nodes reaches the similarity.
-    - If a family contains a function and another one inside it, the inner one is removed from the family.
+    - A function whose similarity with the function directly around it is at least 0.8, such as the inner function of a
+      decorator, is left out; the outer one stands for both.
+    - If a family contains a function and another one inside it, the inner one is removed from the family. If the inner
+      one is the medoid, the outer one is removed.
     - A family is left out if its functions lie one by one inside the functions of another family.
 
     Examples
@@ -499,9 +524,9 @@ def find_clones(
     >>> first = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
     >>> second = "def average(xs):\n    s = sum(xs)\n    print(s)\n    return s / len(xs)\n"
     >>> files = [io.StringIO(first), io.StringIO(second)]
-    >>> report = find_clones(files, languages="python", similarity=0.7, min_lines=3)
+    >>> report = find_clones(files, languages="python", min_lines=3)
     >>> report
-    <CloneReport: 1 family among 2 functions, 4 lines>
+    <CloneReport: 1 family among 2 functions, 2 lines>
     >>> [str(member) for member in report.families[0].members]
     ['<stream>:1 mean', '<stream>:1 average']
     >>> report.families[0].differences(1)
@@ -511,8 +536,6 @@ def find_clones(
     if not is_number(similarity, 0, 1) or similarity == 0:
         raise wrong("similarity", "a number in (0, 1]", similarity, of="find_clones")
     check_integer("min_lines", min_lines, of="find_clones")
-    check_integer("min_nodes", min_nodes, of="find_clones")
-    check_integer("max_nodes", max_nodes, of="find_clones")
     check_one_of("identifiers", identifiers, IDENTIFIERS, of="find_clones")
     if isinstance(languages, set | frozenset | tuple):
         languages = sorted(languages)
@@ -542,9 +565,7 @@ def find_clones(
             )
         sides.append(other[apart])
     read = sum(map(len, sides))
-    units = [_Units.of(bank, min_lines, min_nodes) for bank in sides]
-    long = sum(len(unit.bank) for unit in units)
-    units = [unit.up_to(max_nodes) for unit in units]
+    units = [_Units.of(bank, min_lines) for bank in sides]
     by_language = [_by_language(unit.bank.places, languages) for unit in units]
     options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "progress": progress}
     families = []
@@ -557,18 +578,17 @@ def find_clones(
         files=sum(log.files_read for log in logs),
         functions=functions,
         lines=sum(int(unit.lines[unit.outer < 0].sum()) for unit in units),
-        short_functions=read - long,
-        large_functions=long - functions,
+        short_functions=read - functions,
         skipped_files=sum(len(log.files) for log in logs),
         skipped_functions=sum(log.left_out for log in logs),
         seconds=time.monotonic() - begin,
         options={
             "similarity": similarity,
             "min_lines": min_lines,
-            "min_nodes": min_nodes,
-            "max_nodes": max_nodes,
+            "languages": [languages] if isinstance(languages, str) else languages and sorted(languages),
             "identifiers": identifiers,
             "against": against is not None,
+            "exclude": [exclude] if isinstance(exclude, str) else sorted(exclude),
         },
     )
 
@@ -621,31 +641,12 @@ class _Units(NamedTuple):
     outer: _Numbers
 
     @classmethod
-    def of(cls, bank: Treebank, min_lines: int, min_nodes: int) -> _Units:
+    def of(cls, bank: Treebank, min_lines: int) -> _Units:
         """Return the functions of a bank that are long enough."""
-        places = _places(bank)
-        size = np.array([len(places.node_lines(at)) for at in range(len(bank))], np.int64)  # type: ignore[arg-type]
-        lines = np.asarray(places.code_lines(), np.int64)
-        kept = np.flatnonzero((lines >= min_lines) | (size >= min_nodes))
+        lines = np.asarray(_places(bank).code_lines(), np.int64)
+        kept = np.flatnonzero(lines >= min_lines)
         bank = bank[kept]
         return cls(bank, lines[kept], _places(bank).outer())
-
-    def up_to(self, max_nodes: int) -> _Units:
-        """Return the functions without those that have more nodes. Warn about these."""
-        sizes = tree_sizes(self.bank)[0]
-        large = np.flatnonzero(sizes > max_nodes).tolist()
-        if not large:
-            return self
-        places = _places(self.bank)
-        listed = ", ".join(f"{places[at]} ({sizes[at]:,.0f})" for at in large[:LISTED])
-        more = f" and {len(large) - LISTED:,} more" if len(large) > LISTED else ""
-        warnings.warn(
-            f"Skipped {plural(len(large), 'function')} with more than {max_nodes:,} nodes: {printable(listed)}{more}. "
-            f"Increase max_nodes= to compare them, or exclude generated files.",
-            TreeletWarning,
-            stacklevel=3,
-        )
-        return self.select(np.flatnonzero(sizes <= max_nodes).tolist())
 
     def select(self, rows: list[int]) -> _Units:
         """Return some functions, all of the same files."""
@@ -667,6 +668,8 @@ def _by_language(places: Places | None, languages: str | Collection[str] | None)
     return rows
 
 
+_NEARLY_WHOLE = 0.8
+"""Smallest similarity of a function with the function around it at which the outer one stands for both."""
 _Group = tuple[
     int, _Numbers, NDArray[np.float64]
 ]  # the medoid, the members, and the value of each member with the medoid
@@ -678,37 +681,21 @@ def _families(
     """Return the families of the functions in one language."""
     banks = [unit.bank for unit in sides]
     other = banks[1] if len(banks) > 1 else None
-    sizes = np.concatenate([tree_sizes(bank)[0] for bank in banks])
-    apart = []  # a function, and one around it that is not the innermost one but small enough to be similar
-    for at in range(len(banks[0])):
-        for around in islice(_around(at, sides[0].outer), 1, None):
-            if sizes[at] < (similarity - ROUNDING) * sizes[around]:
-                break  # all others are even larger
-            apart.append((at, around))
-    pairs = SimilarPairs(EditDistance().similarity(), banks[0], other, similarity, apart, **options)
+    pairs = SimilarPairs(StatementOverlap(), banks[0], other, similarity, **options)
     shift = len(banks[0])
     outer = np.concatenate([unit.outer + (unit.outer >= 0) * shift * n for n, unit in enumerate(sides)])
     lines = np.concatenate([unit.lines for unit in sides])
     whole = banks[0] if other is None else banks[0] + other
     places = _places(whole)
-    # A function and another one inside it would not be reported together.
-    skipped = [
-        (one, two) for one, two in pairs.skipped if one not in _around(two, outer) and two not in _around(one, outer)
+    # functions that are nearly the whole function around them
+    nested = [
+        at for at in np.flatnonzero(outer >= 0).tolist() if (pairs.value(at, int(outer[at])) or 0) >= _NEARLY_WHOLE
     ]
-    pairs.warn_of_skipped(skipped, lambda at: str(places[at]))
-    nested = []  # functions that are similar to the function around them
-    for at in np.flatnonzero(outer >= 0).tolist():
-        around = int(outer[at])
-        if pairs.was_skipped(at, around):  # the two differ at least by the nodes outside the inner one
-            similar = bool(sizes[at] >= (similarity - ROUNDING) * sizes[around])
-        else:
-            similar = pairs.are_similar(at, around)
-        nested += [at] * similar
     groups = []
     for medoid, members, values in pairs.groups(nested):
-        # Functions inside another member are removed. The medoid is never inside one of them.
-        known = set(members.tolist())
-        kept = np.array([known.isdisjoint(_around(at, outer)) for at in members.tolist()])
+        # Functions around the medoid are removed, and then functions inside another member.
+        known = set(members.tolist()) - set(_around(medoid, outer))
+        kept = np.array([at in known and known.isdisjoint(_around(at, outer)) for at in members.tolist()])
         groups.append((medoid, members[kept], values[kept]))
     if other is not None:
         groups = [group for group in groups if 0 < np.count_nonzero(group[1] < shift) < len(group[1])]

@@ -1,0 +1,292 @@
+"""The overlap of statements: how many statements two pieces of source code have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
+from treelet.kernels.values import to_logs
+from treelet.structures.treebank import Treebank
+
+_BLOCK = re.compile(
+    r"(?:.*_)?(?:block|body|suite)|statements|.*_statements|(?:compound|body)_statement|statement_list|declaration_list|"
+    r"field_declaration_list|do_group|do|then|begin|indented_cases|orelse|finalbody|handlers|cases"
+)
+_NOT_A_BLOCK = {"heredoc_body", "nowdoc_body", "macro_body", "record_pattern_body", "catch_block", "finally_block"}
+_STATEMENT = re.compile(r".*_statement")
+"""Kinds of nodes that are statements even if they are not in a block, as in ``if (x) return y;``."""
+_SINGLE = {"break_statement", "continue_statement", "return_statement", "empty_statement", "debugger_statement"}
+"""Statements that may have no child. All other statements with a kind of their own have some."""
+_WRAPPER = "expression_statement"
+"""In Rust, this node contains loops and conditions, which are statements themselves."""
+_PARAMETERS = re.compile(r".*parameters")
+_FIELDS = {"body", "orelse"}
+"""Fields of the module ast, which contain statements, or the expressions of a Lambda or IfExp."""
+_PYTHON_STATEMENTS = {
+    *(
+        "FunctionDef",
+        "AsyncFunctionDef",
+        "ClassDef",
+        "Return",
+        "Delete",
+        "Assign",
+        "TypeAlias",
+        "AugAssign",
+        "AnnAssign",
+    ),
+    *("For", "AsyncFor", "While", "If", "With", "AsyncWith", "Match", "Raise", "Try", "TryStar", "Assert", "Import"),
+    *("ImportFrom", "Global", "Nonlocal", "Expr", "Pass", "Break", "Continue"),
+}
+_BOUND = re.compile(r"\$\d+")
+"""Names that a function binds, as `treelet.read_code` writes them."""
+_OCCURRENCES = 20  # bits for the number of an occurrence
+_COLUMNS = 1024  # per block
+_ROWS, _PAIRS = 512, 1 << 18  # of a search, at a time
+_ROUNDING = 1e-9
+
+Codes = NDArray[np.int64]
+Triples = tuple[Codes, Codes, Vector]
+
+
+class _Statements(NamedTuple):
+    """The statements of each tree of a bank.
+
+    A code stands for a statement and the number of its occurrence in the tree: the second ``x += 1`` has another code
+    than the first one. Hence the number of common codes is the size of the intersection of two multisets.
+    """
+
+    store: _core.Store
+    """The statements as trees. The node of a code is ``code >> 20``."""
+    start: Codes
+    """Where the codes of each tree start, and the end."""
+    code: Codes
+    """Codes of all trees, in ascending order within a tree."""
+
+    @property
+    def sizes(self) -> Vector:
+        """The number of statements of each tree."""
+        return np.diff(self.start).astype(np.float64)
+
+    @classmethod
+    def of(cls, bank: Treebank, base: _core.Store | None = None) -> _Statements:
+        """Return the statements of all trees. They have the same codes as in `base` if they occur there."""
+        store, roots = bank.columns
+        labels, label, child, start = store.labels, store.label, store.child, store.child_start
+        arity = np.diff(start)
+        parent = np.repeat(np.arange(len(label)), arity)
+        block = _which(labels, lambda text: _BLOCK.fullmatch(text) and text not in _NOT_A_BLOCK)[label] & (arity > 0)
+        field = np.flatnonzero(block & _which(labels, lambda text: text in _FIELDS)[label])
+        block[field] = _which(labels, lambda text: text in _PYTHON_STATEMENTS)[label[child[start[field]]]]
+        inner = _which(labels, _STATEMENT.fullmatch)[label]
+        inner &= (arity > 0) | _which(labels, lambda text: text in _SINGLE)[label]
+        inner[parent[block[child]]] = True  # a node with blocks is a statement, wherever it is
+        inner &= ~block
+        wrapper = np.flatnonzero((arity == 1) & _which(labels, lambda text: text == _WRAPPER)[label])
+        block[wrapper] = inner[child[start[wrapper]]]
+        inner[wrapper] &= ~block[wrapper]
+        parameters = _which(labels, _PARAMETERS.fullmatch)[label]
+        edge = np.flatnonzero(~block[child] & ~parameters[child] & (block[parent] | inner[child]))
+        headers, node = _core.reduced_copy(
+            store, (block | inner).view(np.uint8), ["$" if _BOUND.fullmatch(text) else text for text in labels], base
+        )
+        # The statements directly below each node, for each node of each tree, and the roots
+        first, end = (np.searchsorted(parent[edge], np.arange(len(label)) + more) for more in (0, 1))
+        weights = bank.weights()
+        tree = np.repeat(np.arange(len(bank)), np.diff(weights.start))
+        below = (end - first)[weights.node]
+        kept = np.flatnonzero(below)
+        below, count = below[kept], weights.weight[kept].astype(np.int64)
+        at = np.repeat(first[weights.node[kept]] - np.cumsum(below) + below, below) + np.arange(below.sum())
+        present = np.flatnonzero(roots >= 0)
+        tree = np.concatenate([np.repeat(tree[kept], below), present])
+        statement = np.concatenate([node[child[edge[at]]], node[roots[present]]]).astype(np.int64)
+        count = np.concatenate([np.repeat(count, below), np.ones(len(present), np.int64)])
+        order = np.lexsort((statement, tree))
+        tree, statement, count = tree[order], statement[order], count[order]
+        new = np.flatnonzero(np.r_[True, (np.diff(tree) != 0) | (np.diff(statement) != 0)][: len(tree)])
+        tree, statement = tree[new], statement[new]
+        count = np.add.reduceat(count, new) if len(new) else count
+        occurrence = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        code = np.repeat(statement << _OCCURRENCES, count) + np.minimum(occurrence, (1 << _OCCURRENCES) - 1)
+        ends = np.searchsorted(np.repeat(tree, count), np.arange(len(bank) + 1))
+        return cls(headers, ends.astype(np.int64), code)
+
+
+def _which(labels: list[str], is_so: Any) -> NDArray[np.bool_]:
+    return np.fromiter((bool(is_so(text)) for text in labels), np.bool_, len(labels))
+
+
+class _Columns:
+    """The statements of the columns, as sparse matrices of statement × column."""
+
+    def __init__(self, bank: Treebank) -> None:
+        from scipy.sparse import csr_matrix
+
+        self.statements = _Statements.of(bank)
+        self.known, number = np.unique(self.statements.code, return_inverse=True)
+        start, shape = self.statements.start, (len(bank), len(self.known))
+        self.matrix = csr_matrix((np.ones(len(number)), number, start), shape)
+        starts = range(0, len(bank), _COLUMNS)
+        self.blocks = [self.matrix[start : start + _COLUMNS].T.tocsr() for start in starts]
+
+    def rows(self, bank: Treebank) -> tuple[Any, Vector]:
+        """Return the statements of other trees that occur in the columns, as a sparse matrix, and the numbers of all."""
+        from scipy.sparse import csr_matrix
+
+        statements = _Statements.of(bank.compact(), self.statements.store)
+        at = np.searchsorted(self.known, statements.code)
+        common = np.append(self.known, -1)[at] == statements.code
+        start = np.concatenate([[0], np.cumsum(common)])[statements.start]
+        matrix = csr_matrix((np.ones(start[-1]), at[common], start), (len(bank), len(self.known)))
+        return matrix, statements.sizes
+
+
+def _reaching(columns: _Columns, matrix: Any, sizes: Vector, threshold: float) -> Iterator[Triples]:
+    """Yield the rows, columns and values of all pairs that reach a positive threshold, some rows at a time.
+
+    If the overlap of A reaches the threshold t with any B, they share at least t / (2 - t) |A| statements. So if the
+    statements are in a common order, the first |A| - t / (2 - t) |A| + 1 of A and the first ones of B share one. With rare
+    statements first, few pairs are left to compare.
+    """
+    sides = (columns.matrix,) if matrix is columns.matrix else (columns.matrix, matrix)
+    rank = np.empty(len(columns.known), np.int64)
+    rank[np.argsort(columns.matrix.getnnz(axis=0), kind="stable")] = np.arange(len(columns.known))
+    first = []
+    for side, size in zip(sides, (columns.statements.sizes, sizes), strict=False):
+        ordered = side.copy()
+        ordered.indices = rank[side.indices].astype(side.indices.dtype)
+        ordered.has_sorted_indices = False
+        ordered.sort_indices()
+        # Statements of a row that do not occur in the columns are missing here, but count in its size.
+        count = np.minimum(np.floor(size * (2 - 2 * threshold) / (2 - threshold) + _ROUNDING) + 1, side.getnnz(axis=1))
+        at = np.arange(ordered.nnz) - np.repeat(ordered.indptr[:-1], np.diff(ordered.indptr))
+        kept = at < np.repeat(count, np.diff(ordered.indptr))
+        start = np.concatenate([[0], np.cumsum(kept)])[ordered.indptr]
+        first.append(type(side)((np.ones(start[-1], np.int8), ordered.indices[kept], start), side.shape))
+    other = first[0].T.tocsr()
+    for begin in range(0, len(sizes), _ROWS):
+        _core.check()
+        candidates = (first[-1][begin : begin + _ROWS].astype(bool) @ other.astype(bool)).tocoo()
+        rows, others = candidates.row.astype(np.int64) + begin, candidates.col.astype(np.int64)
+        for piece in range(0, len(rows), _PAIRS):
+            row, column = rows[piece : piece + _PAIRS], others[piece : piece + _PAIRS]
+            common = np.asarray(matrix[row].multiply(columns.matrix[column]).sum(axis=1)).ravel()
+            values = 2 * common / (sizes[row] + columns.statements.sizes[column])
+            kept = values >= threshold - _ROUNDING
+            yield row[kept], column[kept], values[kept]
+
+
+class _OverlapEvaluator(Evaluator):
+    """The overlap of statements, bound to rows and columns."""
+
+    def __init__(self, kernel: StatementOverlap, rows: Treebank | None, columns: Treebank, logs: bool) -> None:
+        self.kernel, self.logs = kernel, logs
+        self.n_rows, self.n_columns = len(columns if rows is None else rows), len(columns)
+        self._given, self._columns = rows, columns
+        self._ready: tuple[_Columns, Any, Vector] | None = None
+
+    def ready(self, threads: int = 1) -> Self:
+        if self._ready is None:
+            columns = self._columns.indexed("statements", lambda: _Columns(self._columns))
+            if self._given is None:
+                self._ready = columns, columns.matrix, columns.statements.sizes
+            else:
+                self._ready = (columns, *columns.rows(self._given))
+        return self
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        self.ready()
+        assert self._ready is not None
+        columns, matrix, sizes = self._ready
+        rows = matrix[begin:end]
+        for start in range(0, out.shape[1], _COLUMNS):
+            stop = min(start + _COLUMNS, out.shape[1])
+            common = (rows @ columns.blocks[start // _COLUMNS]).toarray()[:, : stop - start]
+            both = sizes[begin:end, None] + columns.statements.sizes[None, start:stop]
+            np.divide(2 * common, both, out=out[:, start:stop], where=both > 0)
+            out[:, start:stop][both == 0] = 0
+        if self.logs:
+            to_logs(out)
+
+
+class StatementOverlap(Kernel):
+    r"""Overlap of statements: the share of statements that two functions, classes or files have in common.
+
+    Read source code with ``treelet.read_code(..., identifiers="anonymous")``, so that the names of variables do not
+    matter. The order of statements does not matter either. A value of 0.7 means that 70 % of the statements of the two
+    functions are the same.
+
+    Notes
+    -----
+    A statement is the node of a statement without the blocks inside it. For example, the header of a loop is one
+    statement, and each statement of its body is another one. All names that a function binds count as the same name.
+    Other names, attributes and literals must be equal. For the multisets A and B of statements, the kernel is the Dice
+    coefficient
+
+    .. math:: K(a, b) = \frac{2\, |A \cap B|}{|A| + |B|}
+
+    It is positive semi-definite, 1 for equal functions, and 0 for functions without a common statement. The function
+    itself is one of its statements, with its parameters but without its body. A tree that is not source code consists
+    of one statement. A missing tree has none, and all its values are 0.
+
+    Blocks and statements are recognized by the labels that `treelet.read_code` gives to nodes, in all its languages.
+
+    See Also
+    --------
+    treelet.EditDistance : counts the nodes to insert, delete or rename.
+    treelet.families : groups of similar functions.
+
+    Examples
+    --------
+    >>> import io
+    >>> import treelet as tl
+    >>> first = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
+    >>> second = "def average(xs):\n    s = sum(xs)\n    print(s)\n    return s / len(xs)\n"
+    >>> code = tl.read_code([io.StringIO(first), io.StringIO(second)], language="python", identifiers="anonymous")
+    >>> tl.StatementOverlap()(code).round(2)
+    array([[1.  , 0.86],
+           [0.86, 1.  ]])
+    """
+
+    def __init__(self) -> None:
+        pass
+
+    def coerce(self, X: Any) -> Treebank:
+        return Treebank.of(X)
+
+    def with_cached_index(self, X: Any) -> Treebank:
+        return self.coerce(X).with_cached_index()
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> _OverlapEvaluator:
+        rows = self.coerce(X)
+        return (
+            _OverlapEvaluator(self, None, rows, logs)
+            if Y is None
+            else _OverlapEvaluator(self, rows, self.coerce(Y), logs)
+        )
+
+    def reaching(self, X: Any, Q: Any | None, threshold: float) -> Iterator[Triples] | None:
+        if threshold <= 0:
+            return None
+        evaluator = self.evaluator(X) if Q is None else self.evaluator(Q, X)
+        evaluator.ready()
+        assert evaluator._ready is not None
+        return _reaching(*evaluator._ready, threshold)
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        values = (self.coerce(X).columns.roots >= 0).astype(np.float64)
+        if logs:
+            to_logs(values)
+        return values
+
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        bank = self.coerce(X)
+        # A statement takes 8 bytes for its code, 12 in each of two matrices, and as much again while they are made.
+        return Needs(64 * len(bank.weights().node) + 64 * len(bank.columns.store.label), 0)
