@@ -15,7 +15,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,parsing/link_parser.py:S603 formats/paths.py:S603 drawing/drawing.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar chromium sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist wheels compilers minimum newest clean
+.PHONY: setup demo test test-slow link-grammar chromium sanitize tsan fma fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist wheels compilers minimum newest clean
 
 setup: $(VENV)/.stamp-installed $(VENV)/.stamp-tools
 
@@ -107,6 +107,22 @@ tsan: $(SANITIZED)/thread/.stamp
 		TSAN_OPTIONS="suppressions=$(CURDIR)/tests/native/tsan.supp log_path=$(CURDIR)/$(SANITIZED)/thread/report" \
 		setarch -R $(BIN)/python -S -m pytest -q -p no:cacheprovider -k threads tests/native tests/structures/test_banks.py tests/learn/test_nearest.py \
 		|| { cat $(SANITIZED)/thread/report.* 2>/dev/null; exit 1; }
+
+# Build for x86 processors with FMA. With contraction, a value would depend on the loop that computes it: the test
+# fails. On processors of other kinds, make test checks the same.
+build/fma/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py src/treelet/*/*/*.py) | setup
+	@rm -rf build/fma
+	@CXXFLAGS=-march=x86-64-v3 $(BIN)/python -m pip install -q --no-build-isolation --no-deps --target build/fma/site \
+		--config-settings=build-dir=build/fma/work .
+	@touch $@
+
+fma: $(if $(shell grep -sm1 -ow fma /proc/cpuinfo),build/fma/.stamp)
+ifeq ($(shell grep -sm1 -ow fma /proc/cpuinfo),)
+	@echo "This processor is not an x86 processor with FMA, so the build for FMA cannot run."
+else
+	PYTHONPATH="$(CURDIR)/build/fma/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+		$(BIN)/python -S -m pytest -q -p no:cacheprovider -k test_all_ways_to_the_same_matrix tests/native/test_core.py
+endif
 
 # Fuzz the readers and the native core, for example with make fuzz FUZZ_SECONDS=7200. Findings are written to
 # build/fuzz/findings and build/fuzz/native-findings.
