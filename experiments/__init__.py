@@ -185,8 +185,8 @@ EXPERIMENTS = {
     "pairs": Experiment(
         "sick_pairs",
         "entailment and relatedness of sentence pairs with kernels on pairs of trees (SICK; Severyn & Moschitti 2012)",
-        ("sick", "ptb_sample", "masc_srl", "questionbank", "craft"),
-        16,
+        ("sick", *_QUESTION_CORPORA),
+        25,
     ),
     "roles-at-scale": Experiment(
         "roles_at_scale",

@@ -43,6 +43,8 @@ def test_pairs_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monke
         assert row["entailment"]["test"] == pytest.approx(score_items(entailment["systems"][row["system"]]))
         scores = relatedness["systems"]
         assert row["relatedness"]["test"] == pytest.approx(pearsonr(scores["gold"], scores[row["system"]])[0], abs=1e-4)
+    assert "squared cosine" in page
+    assert 0 < results["vectors"]["known"] <= results["vectors"]["forms"]
     assert {claim.verdict for claim in sick_pairs.claims(results)} <= set(VERDICTS)
 
 
