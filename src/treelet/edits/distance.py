@@ -269,6 +269,29 @@ def check_sizes(
     )
 
 
+def distance_of(
+    a: tuple[Sequence[Any], Sequence[int]],
+    b: tuple[Sequence[Any], Sequence[int]],
+    make_costs: Callable[[dict[Any, int], Any, NDArray[np.int32]], _core.EditCosts],
+) -> float:
+    """Return the edit distance of two trees that are not in a bank.
+
+    A tree is given by the labels of its nodes, parents first, and their numbers of children. `make_costs` gets the numbers of
+    all labels, a store of both trees, and their roots. Labels that are strings are also those of the store. Check the sizes first
+    (`check_sizes`).
+    """
+    nodes, ends = [*a[0], *b[0]], np.array([len(a[0]), len(a[0]) + len(b[0])])
+    order, arity, _ = _core.children_first(np.array([*a[1], *b[1]], dtype=np.int32), ends)
+    labels: dict[Any, int] = {}  # numbered as the store does, in the order of their first nodes
+    label = np.array([labels.setdefault(nodes[i], len(labels)) for i in order.tolist()], dtype=np.int32)
+    texts = [name if isinstance(name, str) else f"\0{number}" for name, number in labels.items()]
+    store, roots = _core.build(texts, label, arity, ends)
+    columns = _core.EditColumns(store, roots[1:], make_costs(labels, store, roots), False)
+    out = np.empty((1, 1))
+    columns.rows(store, roots[:1], False, 0, 1, out, False, math.inf, 0)
+    return float(out[0, 0])
+
+
 def _item(bank: Treebank, at: int, shift: int = 0) -> str:
     """Return the name of a tree in an error message. `shift` is the index of the first tree of the bank."""
     place = "" if bank.places is None else f", {bank.places[at]}"
