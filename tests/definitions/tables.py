@@ -36,22 +36,25 @@ def table_element(html: str) -> Any:
     return etree.fromstring(html.encode(), etree.HTMLParser(remove_comments=True, encoding="utf-8")).find(".//table")
 
 
-def tokens_inside(element: Any) -> Iterator[str]:
+def tokens_inside(element: Any, cells: tuple[str, ...] = ("td",)) -> Iterator[str]:
     """The characters and tags of a cell, recursively."""
     yield from element.text or ""
     for child in element:
         yield f"<{child.tag}>"
-        yield from tokens_inside(child)
+        yield from tokens_inside(child, cells)
         yield f"</{child.tag}>"
-        if child.tag != "td":
+        if child.tag not in cells:
             yield from child.tail or ""
 
 
-def tree_of(element: Any, structure_only: bool) -> Node:
-    if element.tag == "td":
-        spans = (int(element.get("colspan", 1)), int(element.get("rowspan", 1)))
-        return Node("td", spans, [] if structure_only else list(tokens_inside(element)))
-    return Node(element.tag, children=[tree_of(child, structure_only) for child in element])
+def tree_of(element: Any, structure_only: bool, cells: str = "td") -> Node:
+    with_content = ("td", "th") if cells == "th_as_td" else ("td",)
+    spans = (int(element.get("colspan", 1)), int(element.get("rowspan", 1))) if element.tag in ("td", "th") else (1, 1)
+    if element.tag in with_content:
+        return Node("td", spans, [] if structure_only else list(tokens_inside(element, with_content)))
+    if element.tag == "th" and cells == "th_as_leaf":
+        return Node("th", spans)
+    return Node(element.tag, children=[tree_of(child, structure_only, cells) for child in element])
 
 
 def levenshtein(a: list[str], b: list[str]) -> int:
@@ -65,28 +68,40 @@ def levenshtein(a: list[str], b: list[str]) -> int:
 
 
 def scorer_by_apted(strings: Any = levenshtein) -> Any:
-    """Return a function of two tables, `structure_only` and the size: TEDS by apted. `strings` compares two cells."""
+    """Return a function with the parameters of `treelet.metrics.teds`: TEDS by apted. `strings` compares two cells."""
     from apted import APTED, Config
 
     class Costs(Config):  # type: ignore[misc]
         valuecls = float
 
+        def __init__(self, normalize: Any) -> None:
+            self.normalize = normalize
+
         def rename(self, a: Node, b: Node) -> float:
             if (a.name, a.spans) != (b.name, b.spans):
                 return 1.0
-            longer = max(len(a.tokens), len(b.tokens))
-            return strings(a.tokens, b.tokens) / longer if longer else 0.0
+            first, second = (self.normalize("".join(n.tokens)) if self.normalize else n.tokens for n in (a, b))
+            longer = max(len(first), len(second))
+            return strings(first, second) / longer if longer else 0.0
 
-    def score(predicted: str, true: str, structure_only: bool = False, size: str = "nodes") -> float:
+    def score(
+        predicted: str,
+        true: str,
+        structure_only: bool = False,
+        size: str = "nodes",
+        cells: str = "td",
+        normalize: Any = None,
+        clip: bool = False,
+    ) -> float:
         elements = [table_element(html) for html in (predicted, true)]
-        first, second = (tree_of(element, structure_only) for element in elements)
-        distance = APTED(first, second, Costs()).compute_edit_distance()
+        first, second = (tree_of(element, structure_only, cells) for element in elements)
+        distance = APTED(first, second, Costs(normalize)).compute_edit_distance()
         larger = (
             max(first.size, second.size)
             if size == "nodes"
-            else max(sum(1 for _ in element.iterdescendants()) for element in elements)
+            else max(sum(1 for _ in element.iterdescendants()) for element in elements) + (size == "all")
         )
-        return 1 - distance / larger
+        return max(1 - distance / larger, 0) if clip else 1 - distance / larger
 
     return score
 
@@ -94,14 +109,15 @@ def scorer_by_apted(strings: Any = levenshtein) -> Any:
 # --- tables -------------------------------------------------------------------------------------------------------
 
 
-def written(rows: list[list[tuple[str, int, int]]], head: int, section: str = "tbody") -> str:
-    """HTML of rows of cells (content, colspan, rowspan), the first `head` of them in a ``thead``."""
+def written(rows: list[list[tuple[str, int, int]]], head: int, section: str = "tbody", heading: str = "td") -> str:
+    """HTML of rows of cells (content, colspan, rowspan), the first `head` of them in a ``thead``, with other names."""
 
-    def cell(content: str, columns: int, lines: int) -> str:
+    def cell(name: str, content: str, columns: int, lines: int) -> str:
         spans = (f' colspan="{columns}"' if columns > 1 else "") + (f' rowspan="{lines}"' if lines > 1 else "")
-        return f"<td{spans}>{content}</td>"
+        return f"<{name}{spans}>{content}</{name}>"
 
-    texts = ["<tr>" + "".join(cell(*one) for one in row) + "</tr>" for row in rows]
+    names = [heading if number < head else "td" for number in range(len(rows))]
+    texts = ["<tr>" + "".join(cell(name, *one) for one in row) + "</tr>" for name, row in zip(names, rows, strict=True)]
     top = f"<thead>{''.join(texts[:head])}</thead>" if head else ""
     return f"<table>{top}<{section}>{''.join(texts[head:])}</{section}></table>"
 
@@ -131,8 +147,11 @@ def generated(rng: random.Random, most_rows: int = 8, most_columns: int = 6) -> 
                 row[place] = (content, rng.randint(1, 3), rng.randint(1, 2))
             else:
                 del row[place]
-    section = rng.choice(["tbody", "tbody", "tfoot"])
-    return written(edited, min(head, len(edited)), section), written(rows, head)
+    section, heading = rng.choice(["tbody", "tbody", "tfoot"]), rng.choice(["td", "th"])
+    return (
+        written(edited, min(head, len(edited)), section, rng.choice([heading, "th"])),
+        written(rows, head, heading=heading),
+    )
 
 
 def cell(rng: random.Random) -> tuple[str, int, int]:

@@ -71,6 +71,31 @@ def test_scripts_cost_the_distance(a, b, d):
     assert replayed(script) == b
 
 
+def test_a_script_asks_for_the_cost_of_each_pair_of_labels_once():
+    calls = []
+
+    def rename(source, target):
+        calls.append((source, target))
+        return 0.25
+
+    bank = tl.Treebank(["(a (b a a) (b a) (d (b a)))", "(unused (x y) z)", "(a (c e e) (c e) (c e) d)"])
+    script = tl.edit_script(bank[0:1], bank[2:3], tl.EditDistance(rename=rename))
+    assert sum(operation.kind == "rename" for operation in script) > 5
+    assert script.cost == definition(tl.EditDistance(rename=lambda p, q: 0.25))(bank[0], bank[2])
+    assert sorted(calls) == [(p, q) for p in "abd" for q in "acde" if p != q]
+
+
+@settings(max_examples=trials(100))
+@given(banks, st.data())
+def test_costs_do_not_depend_on_other_trees_of_a_bank(X, data):
+    d = data.draw(distances())
+    bank = tl.Treebank([*X, "(p (q r) s)", None])
+    i, j = (data.draw(st.integers(0, len(X) - 1)) for _ in range(2))
+    assert d(bank[i : i + 1], bank[j : j + 1]) == d([X[i]], [X[j]])
+    if X[i] is not None and X[j] is not None:
+        assert str(tl.edit_script(bank[i : i + 1], bank[j : j + 1], d)) == str(tl.edit_script(X[i], X[j], d))
+
+
 @given(trees(labels=LABELS, words=LABELS), trees(labels=LABELS, words=LABELS))
 def test_similarity_with_unit_costs_is_above_minus_one(a, b):
     value = tl.EditDistance().similarity()([a], [b])[0, 0]

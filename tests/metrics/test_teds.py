@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from typing import get_origin, get_overloads, get_type_hints
+from typing import Any, get_origin, get_overloads, get_type_hints
 from xml.etree import ElementTree
 
 import numpy as np
@@ -93,6 +93,51 @@ def test_published_size() -> None:
 def test_a_score_may_be_negative() -> None:
     wide, deep = "<table><thead></thead><thead></thead><thead></thead></table>", "<table><tbody><tr><td></table>"
     assert teds(wide, deep) == pytest.approx(1 - 5 / 4)
+    assert teds([wide, deep], [deep, deep], clip=True).tolist() == [0, 1]
+
+
+def test_header_cells() -> None:
+    one, other = table("<th colspan=2>sum</th>", "<td>12</td>"), table("<th>total</th>", "<td>12</td>")
+    assert teds(one, other) == 1
+    assert teds(one, other, cells="th_as_td") == pytest.approx(1 - 1 / 4)
+    assert teds(one, other, cells="th_as_leaf") == pytest.approx(1 - 1 / 4)
+    as_cell = other.replace("th>", "td>")
+    assert teds(as_cell, other, cells="th_as_td") == 1
+    assert teds(as_cell, other, cells="th_as_leaf") == pytest.approx(1 - 1 / 4)
+    bold = table(
+        "<th><b>sum</b></th>", "<td>12</td>"
+    )  # <b> is no node, and "sum" differs from "<b>sum</b>" by two tags
+    assert teds(bold, other.replace("total", "sum"), cells="th_as_td") == pytest.approx(1 - 2 / 5 / 4)
+    assert teds(bold, other, cells="th_as_leaf") == 1
+    assert teds(bold, other) == pytest.approx(1 - 1 / 5)
+
+
+def test_normalized_contents() -> None:
+    bold = table("<td>Apples </td>", "<td><b>12</b></td>")
+    seen: list[str] = []
+
+    def normalize(text: str) -> str:
+        seen.append(text)
+        return text.strip().lower().replace("<b>", "").replace("</b>", "")
+
+    assert teds(bold, TRUE, normalize=normalize) == 1
+    assert sorted(seen) == ["12", "<b>12</b>", "Apples ", "apples"]  # once per content
+    assert teds(bold, TRUE, True, normalize=normalize) == 1
+    assert len(seen) == 4
+    assert teds(bold, TRUE, normalize=str) == pytest.approx(1 - (2 / 7 + 7 / 9) / 4)  # each character of a tag counts
+    assert teds(bold, TRUE, normalize=lambda text: "x" if text else "") == 1  # only whether a cell is empty
+    apple = table("<td>apple</td>", "<td>12</td>")
+    assert teds(apple, TRUE, normalize=lambda text: "\ud800" + text) == pytest.approx(1 - 1 / 7 / 4)
+
+
+def test_sizes() -> None:
+    row = table("<td>apples</td>")
+    scores = [teds(row, TRUE, size=size) for size in ("nodes", "elements", "all")]
+    assert scores == pytest.approx([1 - 1 / 4, 1 - 1 / 3, 1 - 1 / 4])
+    bold = table("<td>apples</td>", "<td><b>1</b><i>2</i></td>")
+    assert teds(row, bold, size="all") == pytest.approx(1 - 1 / 6)
+    header = table("<th><b>apples</b></th>", "<td></td>")
+    assert teds(header, header.replace("<td></td>", ""), cells="th_as_leaf", size="all") == pytest.approx(1 - 1 / 5)
 
 
 # --- against apted ------------------------------------------------------------------------------------------------
@@ -104,16 +149,25 @@ def pairs_of_tables(number: int) -> list[tuple[str, str]]:
     return found + [tables.generated(rng) for _ in range(number - len(found))]
 
 
-def test_equal_to_apted_on_200_tables() -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"structure_only": True, "size": "elements"},
+        {"cells": "th_as_td", "size": "elements"},
+        {"cells": "th_as_leaf", "size": "all", "normalize": lambda text: text.strip().lower()[:9], "clip": True},
+    ],
+    ids=["default", "structure", "th as td", "th as leaf"],
+)
+def test_equal_to_apted_on_200_tables(options: dict[str, Any]) -> None:
     pytest.importorskip("apted", reason="apted is not installed (group peers)")
     score = tables.scorer_by_apted()
     pairs = pairs_of_tables(200)
     predicted, true = map(list, zip(*pairs, strict=True))
-    for structure_only, size in ((False, "nodes"), (True, "elements")):
-        found = teds(predicted, true, structure_only, size=size)
-        expected = [score(*pair, structure_only, size) for pair in pairs]
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-        assert min(found) < 0.9 < max(found)
+    found = teds(predicted, true, **options)
+    expected = [score(*pair, **options) for pair in pairs]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    assert min(found) < 0.9 < max(found)
 
 
 def test_properties() -> None:
@@ -174,8 +228,16 @@ def test_wrong_arguments() -> None:
         teds(3, TRUE)
     with pytest.raises(TypeError, match="Item 1 of 'predicted' is a float"):
         teds([TRUE, 1.5], [TRUE, TRUE])
-    with pytest.raises(ValueError, match=r"'size'.*'nodes' or 'elements'.*3"):
+    with pytest.raises(ValueError, match=r"'size'.*'nodes', 'elements' or 'all'.*3"):
         teds(TRUE, TRUE, size=3)
+    with pytest.raises(ValueError, match=r"'cells'.*'td', 'th_as_td' or 'th_as_leaf'.*'th'"):
+        teds(TRUE, TRUE, cells="th")
+    with pytest.raises(ValueError, match="'clip' parameter of teds"):
+        teds(TRUE, TRUE, clip=0.5)
+    with pytest.raises(ValueError, match="'normalize' parameter of teds must be None or a function"):
+        teds(TRUE, TRUE, normalize="lower")
+    with pytest.raises(ValueError, match=r"normalize\('pears'\) must return a string. Got 5 instead"):
+        teds(table("<td>pears</td>"), TRUE, normalize=len)
     with pytest.raises(ValueError, match="'structure_only' parameter of teds"):
         teds(TRUE, TRUE, "no")
     with pytest.raises(ValueError, match="'n_jobs' parameter of teds"):

@@ -76,6 +76,8 @@ class _CostTable:
         self.insert, self.delete = insert, delete
         self.constant = float(cast("float", rename)) if _is_cost(rename) else None
         self.rename: Any = rename
+        self._known: tuple[dict[str, int], dict[str, int], NDArray[np.float64]] | None = None
+        """Rows, columns and costs of the table that `native` has computed."""
 
     @property
     def by_label(self) -> bool:
@@ -89,7 +91,10 @@ class _CostTable:
         if source is None or target is None:
             cost, label = (self.insert, target) if source is None else (self.delete, source)
             return float(cost.get(str(label), _OTHER) if isinstance(cost, Mapping) else cost)
-        return float(self._renames([source], [target])[0, 0]) if self.constant is None else self.constant
+        if self.constant is not None:
+            return self.constant
+        rows, columns, costs = self._known or ({source: 0}, {target: 0}, self._renames([source], [target]))
+        return float(costs[rows[source], columns[target]])
 
     @property
     def cell(self) -> int:
@@ -106,21 +111,21 @@ class _CostTable:
 
     def native(self, rows: Treebank, columns: Treebank) -> _core.EditCosts:
         """Return the costs for two banks that share a store, or whose store of rows extends the store of columns."""
-        store = rows.columns.store
-        insert, inserts = _by_label(self.insert, store)
-        delete, deletes = _by_label(self.delete, store)
+        if not self.by_label:
+            return self._constants()
+        labels = rows.columns.store.labels
+        used = [_used_labels(bank) for bank in (rows, columns)]
+        insert, inserts = _by_label(self.insert, labels, used[1])
+        delete, deletes = _by_label(self.delete, labels, used[0])
         if self.constant is not None:
             return _core.EditCosts.of(insert, delete, self.constant, inserts, deletes, NO_LABELS, NO_LABELS, NO_TABLE)
-        numbers, labels = [], []
-        for bank in (rows, columns):
-            used = _used_labels(bank)
-            number = np.full(len(store.labels), -1, np.int32)
-            number[used] = np.arange(len(used), dtype=np.int32)
-            numbers.append(number)
-            labels.append([store.labels[label] for label in used])
-        return _core.EditCosts.of(
-            insert, delete, _OTHER, inserts, deletes, numbers[0], numbers[1], self._renames(*labels)
-        )
+        numbers = np.full((2, len(labels)), -1, np.int32)
+        for number, some in zip(numbers, used, strict=True):
+            number[some] = np.arange(len(some))
+        texts = [[labels[label] for label in some] for some in used]
+        renames = self._renames(*texts)
+        self._known = (*({text: place for place, text in enumerate(some)} for some in texts), renames)  # type: ignore[assignment]
+        return _core.EditCosts.of(insert, delete, _OTHER, inserts, deletes, numbers[0], numbers[1], renames)
 
     def table(self, rows: Treebank, columns: Treebank) -> tuple[list[str], list[str], NDArray[np.float64]]:
         """Return the labels of two banks in alphabetical order, and the costs of renaming between them."""
@@ -161,11 +166,13 @@ def _used_labels(bank: Treebank) -> NDArray[np.int64]:
     return np.unique(bank.columns.store.label[bank.weights().node])
 
 
-def _by_label(cost: Costs, store: Any) -> tuple[float, NDArray[np.float64]]:
-    """Return the cost of labels without their own, and the costs of all labels if they differ."""
+def _by_label(cost: Costs, labels: list[str], used: NDArray[np.int64]) -> tuple[float, NDArray[np.float64]]:
+    """Return the cost of labels without their own, and, if they differ, the costs of all labels. Only used labels matter."""
     if not isinstance(cost, Mapping):
         return float(cost), NO_COSTS
-    return _OTHER, np.array([float(cost.get(label, _OTHER)) for label in store.labels])
+    costs = np.full(len(labels), _OTHER)
+    costs[used] = [cost.get(labels[label], _OTHER) for label in used]
+    return _OTHER, costs
 
 
 def _from_vectors(vectors: WordVectors, rows: list[str], columns: list[str]) -> NDArray[np.float64]:
@@ -260,6 +267,29 @@ def check_sizes(
         "compare smaller trees",
         limit,
     )
+
+
+def distance_of(
+    a: tuple[Sequence[Any], Sequence[int]],
+    b: tuple[Sequence[Any], Sequence[int]],
+    make_costs: Callable[[dict[Any, int], Any, NDArray[np.int32]], _core.EditCosts],
+) -> float:
+    """Return the edit distance of two trees that are not in a bank.
+
+    A tree is given by the labels of its nodes, parents first, and their numbers of children. `make_costs` gets the numbers of
+    all labels, a store of both trees, and their roots. Labels that are strings are also those of the store. Check the sizes first
+    (`check_sizes`).
+    """
+    nodes, ends = [*a[0], *b[0]], np.array([len(a[0]), len(a[0]) + len(b[0])])
+    order, arity, _ = _core.children_first(np.array([*a[1], *b[1]], dtype=np.int32), ends)
+    labels: dict[Any, int] = {}  # numbered as the store does, in the order of their first nodes
+    label = np.array([labels.setdefault(nodes[i], len(labels)) for i in order.tolist()], dtype=np.int32)
+    texts = [name if isinstance(name, str) else f"\0{number}" for name, number in labels.items()]
+    store, roots = _core.build(texts, label, arity, ends)
+    columns = _core.EditColumns(store, roots[1:], make_costs(labels, store, roots), False)
+    out = np.empty((1, 1))
+    columns.rows(store, roots[:1], False, 0, 1, out, False, math.inf, 0)
+    return float(out[0, 0])
 
 
 def _item(bank: Treebank, at: int, shift: int = 0) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast, overload
 
 from treelet import _core
@@ -259,17 +260,18 @@ def edit_script(a: Any, b: Any, distance: EditDistance | None = None) -> EditScr
     chosen.validate()
     size, other_size = (float(tree_sizes(bank)[0][0]) for bank in (rows, columns))
     (store, (root,)), (_, (other,)) = rows.columns, columns.columns
+    costs = chosen._costs()
     if root == other:
         check_sizes(size, other_size, 0, _OPERATION)
         mapping = {position: position for position in range(int(size))}
     else:
-        check_sizes(size, other_size, chosen._costs().cell, _OPERATION)
-        mapped = _core.edit_mapping(store, int(root), int(other), chosen._costs().native(rows, columns))
+        check_sizes(size, other_size, costs.cell, _OPERATION)
+        mapped = _core.edit_mapping(store, int(root), int(other), costs.native(rows, columns))
         mapping = dict(zip(*(positions.tolist() for positions in mapped), strict=True))
     trees = [cast("Tree", bank[0]) for bank in pair]
     labels = [[node.label for node in tree.nodes()] for tree in trees]
     places = [_places(item, len(own)) for item, own in zip((a, b), labels, strict=True)]
-    operations = _operations(labels, places, mapping, chosen)
+    operations = _operations(labels, places, mapping, costs.single)
     return EditScript(trees[0], trees[1], operations, math.fsum(operation.cost for operation in operations))
 
 
@@ -300,20 +302,27 @@ def _places(item: Any, count: int) -> list[Any]:
     if isinstance(item, Located):
         return [node.place for node in item.nodes()]
     lines = item.places.node_lines(0) if isinstance(item, Treebank) and item.places is not None else None
-    return [None] * count if lines is None else [SourcePlace(item.places[0].file, line) for line in lines.tolist()]
+    if lines is None:
+        return [None] * count
+    file = item.places[0].file
+    return [SourcePlace(file, line) for line in lines.tolist()]
 
 
 def _operations(
-    labels: list[list[str]], places: list[list[Any]], mapping: dict[int, int], distance: EditDistance
+    labels: list[list[str]],
+    places: list[list[Any]],
+    mapping: dict[int, int],
+    cost_of: Callable[[str | None, str | None], float],
 ) -> list[EditOperation]:
     """Return the operations in the order of the nodes. The mapping preserves this order."""
     operations: list[EditOperation] = []
+    cost_of = cache(cost_of)
     inserted = 0  # number of nodes of the target that have an operation
 
     def add(kind: str, source: int | None, target: int | None) -> None:
         own = [None, None] if source is None else [labels[0][source], places[0][source]]
         other = [None, None] if target is None else [labels[1][target], places[1][target]]
-        cost = distance.cost_of(own[0], other[0])
+        cost = cost_of(own[0], other[0])
         operations.append(EditOperation(kind, source, target, own[0], other[0], cost, own[1], other[1]))
 
     def insert_up_to(end: int) -> None:

@@ -1,4 +1,4 @@
-"""Measures of parses, rankings, roles, relations and tables, and tests of significance.
+"""Measures of parses, rankings, roles, relations, tables and code, and tests of significance.
 
 Names are listed in ``__init__.pyi`` and imported when they are first used.
 """

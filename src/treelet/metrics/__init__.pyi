@@ -1,5 +1,6 @@
-"""Measures of parses, rankings, roles, relations and tables, and tests of significance."""
+"""Measures of parses, rankings, roles, relations, tables and code, and tests of significance."""
 
+from treelet.metrics.code import tsed as tsed
 from treelet.metrics.links import align_words as align_words
 from treelet.metrics.links import link_f1 as link_f1
 from treelet.metrics.parse import PARSEVAL as PARSEVAL

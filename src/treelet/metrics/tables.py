@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, overload
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple, overload
 from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import article, check_boolean, check_one_of, plural
+from treelet.checks import article, check_boolean, check_one_of, plural, wrong
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.adapters import MarkupAdapter, adapter_for
 from treelet.formats.files import text_source
 from treelet.formats.markup import parse_html
+from treelet.metrics.rows import scores_of
 from treelet.resources import Resources, check_memory
-from treelet.work import progress_bar, run
 
-_SIZES = ("nodes", "elements")
+_SIZES = ("nodes", "elements", "all")
+_CELLS = ("td", "th_as_td", "th_as_leaf")
 _Table = str | bytes | Element | None
 _Tables = list[Any] | tuple[Any, ...] | NDArray[Any]
 _SPAN = re.compile(r"\s*\+?0*([0-9]+)")
@@ -33,6 +35,9 @@ def teds(
     structure_only: bool = ...,
     *,
     size: str = ...,
+    cells: str = ...,
+    normalize: Callable[[str], str] | None = ...,
+    clip: bool = ...,
     n_jobs: int | None = ...,
     progress: bool | None = ...,
 ) -> float: ...
@@ -45,6 +50,9 @@ def teds(
     structure_only: bool = ...,
     *,
     size: str = ...,
+    cells: str = ...,
+    normalize: Callable[[str], str] | None = ...,
+    clip: bool = ...,
     n_jobs: int | None = ...,
     progress: bool | None = ...,
 ) -> NDArray[np.float64]: ...
@@ -57,6 +65,9 @@ def teds(
     structure_only: bool = ...,
     *,
     size: str = ...,
+    cells: str = ...,
+    normalize: Callable[[str], str] | None = ...,
+    clip: bool = ...,
     n_jobs: int | None = ...,
     progress: bool | None = ...,
 ) -> Any: ...
@@ -68,6 +79,9 @@ def teds(
     structure_only: bool = False,
     *,
     size: str = "nodes",
+    cells: str = "td",
+    normalize: Callable[[str], str] | None = None,
+    clip: bool = False,
     n_jobs: int | None = 1,
     progress: bool | None = None,
 ) -> float | NDArray[np.float64]:
@@ -82,11 +96,21 @@ def teds(
         accepted too. Of several tables, the first one counts. Pass two lists to score many pairs.
     structure_only : bool, default False
         Whether to ignore the contents of cells.
-    size : {"nodes", "elements"}, default "nodes"
+    size : {"nodes", "elements", "all"}, default "nodes"
         Size of a table, which divides the distance. ``"nodes"`` is the number of nodes of the tree.
         ``"elements"`` is the number of elements inside the table, as in the program published with
         PubTabNet. That number excludes the table itself and includes inline elements of cells. Use it to
-        compare scores with published ones.
+        compare scores with published ones. ``"all"`` is that number plus 1, for the table itself.
+    cells : {"td", "th_as_td", "th_as_leaf"}, default "td"
+        What a ``th`` is. With ``"td"``, only ``td`` is a cell, and a ``th`` is a node like ``tr``, without
+        text and spans. ``"th_as_td"`` counts each ``th`` as a ``td``. With ``"th_as_leaf"``, a ``th`` is a
+        leaf: its spans count, and its contents do not.
+    normalize : callable, optional
+        Function of the content of a cell that returns the text to compare. The content is text in which
+        tags are written without attributes, such as ``<b>12</b>``. Each character of the result counts as
+        one symbol. Default: contents are compared as they are.
+    clip : bool, default False
+        Whether to return 0 instead of a negative score.
     n_jobs : int, default 1
         Number of threads for lists; -1 for one per core. Scores do not depend on it.
     progress : bool, optional
@@ -111,11 +135,14 @@ def teds(
     the longer one. Each character of a content and each start or end tag, such as ``<b>``, counts as one
     symbol, and so does white space.
 
-    As in the published program, only ``td`` is a cell. A ``th`` is an ordinary node: its text and spans are
-    ignored, and the elements inside it are nodes. Replace ``th`` by ``td`` in both tables to score header cells.
+    As in the published program, only ``td`` is a cell by default. A ``th`` is an ordinary node: its text and
+    spans are ignored, and the elements inside it are nodes. Use ``cells="th_as_td"`` to score header cells.
 
     A prediction without a table, such as an empty string or None, scores 0. The score can be negative if two
-    tables have almost nothing in common, because both insertions and deletions count.
+    tables have almost nothing in common, because both insertions and deletions count; `clip` prevents this.
+
+    OmniDocBench, docling-eval and ParseBench define TEDS differently. ``size``, ``cells``, ``normalize`` and
+    ``clip`` select their definitions; the page *Score table recognition* of the documentation lists the calls.
 
     References
     ----------
@@ -133,19 +160,14 @@ def teds(
     """
     check_boolean("structure_only", structure_only, of="teds")
     check_one_of("size", size, _SIZES, of="teds")
+    check_one_of("cells", cells, _CELLS, of="teds")
+    check_boolean("clip", clip, of="teds")
+    if normalize is not None and not callable(normalize):
+        raise wrong("normalize", "a function of a text", normalize, of="teds", optional=True)
+    definition = _Definition(structure_only, size, cells, normalize, clip)
     resources = Resources.of(n_jobs, progress=progress, owner="teds")
-    if _is_table(predicted) and _is_table(true):
-        return _score(predicted, true, "", structure_only, size)
-    pairs = _pairs(predicted, true)
-    scores = np.empty(len(pairs))
-
-    def work(index: int) -> int:
-        scores[index] = _score(*pairs[index], f"item {index} of ", structure_only, size)
-        return 1
-
-    with progress_bar(resources.progress, "TEDS", len(pairs)) as advance:
-        run(work, range(len(pairs)), resources.threads, advance)
-    return scores
+    pair = {"predicted": predicted, "true": true}
+    return scores_of(partial(_score, definition), pair, _is_table, "tables", "TEDS", resources)
 
 
 # --- reading ------------------------------------------------------------------------------------------------------
@@ -176,22 +198,6 @@ def _is_table(value: Any) -> bool:
     return value is None or isinstance(value, (str, bytes)) or isinstance(adapter_for(value), MarkupAdapter)
 
 
-def _pairs(predicted: Any, true: Any) -> list[tuple[Any, Any]]:
-    lists = []
-    for name, values in (("predicted", predicted), ("true", true)):
-        if _is_table(values) or not hasattr(values, "__iter__"):
-            raise InputTypeError(
-                f"'predicted' and 'true' must both be tables or both be lists of tables, but {name!r} is "
-                f"{article(type(values).__name__)}."
-            )
-        lists.append(list(values))
-    if len(lists[0]) != len(lists[1]):
-        raise ParameterError(
-            f"'predicted' and 'true' must have the same length. Got {len(lists[0]):,} and {len(lists[1]):,}."
-        )
-    return list(zip(*lists, strict=True))
-
-
 # --- trees --------------------------------------------------------------------------------------------------------
 
 _Cell = tuple[str, str, bytes]
@@ -202,8 +208,37 @@ _TableTree = tuple[list[str | _Cell], list[int], int]
 """The tree of a table: its nodes (names of elements, or cells), parents first; numbers of children; number of elements."""
 
 
-def _table(table: Any, tags: dict[str, bytes] | None) -> _TableTree:
-    """Return the tree of a table. `tags` collects the tokens of tags; None ignores the contents of cells."""
+class _Definition(NamedTuple):
+    """The options of `teds` that define a score."""
+
+    structure_only: bool
+    size: str
+    cells: str
+    normalize: Callable[[str], str] | None
+    clip: bool
+
+    def content(self) -> Callable[[Any], bytes]:
+        """Return a function of a cell: its content as tokens, which are the same for all tables that it is applied to."""
+        if self.structure_only:
+            return lambda cell: b""
+        cells = ("td", "th") if self.cells == "th_as_td" else ("td",)
+        if self.normalize is None:
+            tags: dict[str, bytes] = {}
+            return lambda cell: _content(cell, cells, lambda tag: _token(tag, tags))
+        normalized = cache(self.normalized)
+        return lambda cell: normalized(_content(cell, cells, lambda tag: _characters(f"<{tag}>")))
+
+    def normalized(self, content: bytes) -> bytes:
+        assert self.normalize is not None
+        text = content.decode("utf-32-le", "surrogatepass")
+        result = self.normalize(text)
+        if not isinstance(result, str):
+            raise ParameterError(f"normalize({text!r:.60}) must return a string. Got {result!r:.60} instead.")
+        return _characters(result)
+
+
+def _table(table: Any, cells: str, content: Callable[[Any], bytes]) -> _TableTree:
+    """Return the tree of a table. `cells` is the option of `teds`; `content` returns the content of a cell."""
     nodes: list[str | _Cell] = []
     arity: list[int] = []
     elements, stack = -1, [table]
@@ -211,10 +246,11 @@ def _table(table: Any, tags: dict[str, bytes] | None) -> _TableTree:
         element = stack.pop()
         name = _name(element)
         elements += 1
-        if name == "td":
+        if name == "td" or (name == "th" and cells != "td"):
             elements += sum(isinstance(below.tag, str) for below in element.iter()) - 1 if len(element) else 0
-            content = b"" if tags is None else _content(element, tags)
-            nodes.append((_span(element, "colspan"), _span(element, "rowspan"), content))
+            spans = _span(element, "colspan"), _span(element, "rowspan")
+            leaf = name == "th" and cells == "th_as_leaf"
+            nodes.append(" ".join((name, *spans)) if leaf else (*spans, content(element)))
             arity.append(0)
             continue
         children = [child for child in element if isinstance(child.tag, str)]  # without comments
@@ -235,8 +271,8 @@ def _span(element: Any, name: str) -> str:
     return match[1] if match else "1"  # as browsers do
 
 
-def _content(cell: Any, tags: dict[str, bytes]) -> bytes:
-    """Return the content of a cell as 32-bit tokens: characters, and a token for each start or end tag."""
+def _content(cell: Any, cells: tuple[str, ...], written: Callable[[str], bytes]) -> bytes:
+    """Return the content of a cell as 32-bit tokens: characters, and what `written` returns for each start or end tag."""
     tokens = [_characters(cell.text)]
     stack: list[Any] = list(reversed(cell))
     while stack:
@@ -246,12 +282,12 @@ def _content(cell: Any, tags: dict[str, bytes]) -> bytes:
             continue
         # The published program drops the text after a cell of an inner table, and <unk> has no end tag there.
         name = _name(element) if isinstance(element.tag, str) else None  # None: a comment
-        after = _characters(element.tail) if name != "td" else b""
+        after = _characters(element.tail) if name not in cells else b""
         if name is None:
             tokens.append(after)
         else:
-            tokens += (_tag(name, tags), _characters(element.text))
-            stack.append(after if name == "unk" else _tag("/" + name, tags) + after)
+            tokens += (written(name), _characters(element.text))
+            stack.append(after if name == "unk" else written("/" + name) + after)
             stack.extend(reversed(element))
     return b"".join(tokens)
 
@@ -260,16 +296,17 @@ def _characters(text: str | None) -> bytes:
     return text.encode("utf-32-le", "surrogatepass") if text else b""
 
 
-def _tag(name: str, tags: dict[str, bytes]) -> bytes:
-    if name not in tags:
-        tags[name] = (_TAGS + len(tags)).to_bytes(4, "little")
-    return tags[name]
+def _token(tag: str, tags: dict[str, bytes]) -> bytes:
+    """Return the token of a tag. `tags` collects these tokens."""
+    if tag not in tags:
+        tags[tag] = (_TAGS + len(tags)).to_bytes(4, "little")
+    return tags[tag]
 
 
 # --- distance -----------------------------------------------------------------------------------------------------
 
 
-def _score(predicted: Any, true: Any, place: str, structure_only: bool, size: str) -> float:
+def _score(definition: _Definition, predicted: Any, true: Any, place: str) -> float:
     name = f"{place}'true'"
     second = _first_table(true, name)
     if second is None:
@@ -277,35 +314,34 @@ def _score(predicted: Any, true: Any, place: str, structure_only: bool, size: st
     first = _first_table(predicted, f"{place}'predicted'")
     if first is None:
         return 0.0
-    tags: dict[str, bytes] | None = None if structure_only else {}
-    a, b = _table(first, tags), _table(second, tags)
+    content = definition.content()
+    a, b = (_table(table, definition.cells, content) for table in (first, second))
     if a[:2] == b[:2]:
         return 1.0
-    larger = max(len(a[0]), len(b[0])) if size == "nodes" else max(a[2], b[2])
-    return 1 - _distance(a, b) / larger
+    sizes = [len(nodes) if definition.size == "nodes" else elements for nodes, _, elements in (a, b)]
+    score = 1 - _distance(a, b) / (max(sizes) + (definition.size == "all"))
+    return max(score, 0.0) if definition.clip else score
 
 
 def _distance(a: _TableTree, b: _TableTree) -> float:
     """Return the edit distance of two trees. Renaming costs 1, except between cells with the same spans and other contents."""
-    from treelet.edits.distance import check_sizes  # other measures do not need the kernels that this loads
+    from treelet.edits.distance import (
+        check_sizes,
+        distance_of,
+    )  # other measures do not need the kernels that this loads
 
     check_sizes(len(a[0]), len(b[0]))
-    nodes, ends = a[0] + b[0], np.array([len(a[0]), len(a[0]) + len(b[0])])
-    order, arity, _ = _core.children_first(np.array(a[1] + b[1], dtype=np.int32), ends)
-    labels: dict[str | _Cell, int] = {}  # numbered as the store does, in the order of their first nodes
-    label = np.array([labels.setdefault(nodes[i], len(labels)) for i in order], dtype=np.int32)
-    store, roots = _core.build([str(number) for number in labels.values()], label, arity, ends)
     cells = [list(dict.fromkeys(node for node in table if isinstance(node, tuple))) for table in (a[0], b[0])]
-    places = np.full((2, len(labels)), -1, dtype=np.int32)  # the label's row and column in the table of costs
-    for place, some in zip(places, cells, strict=True):
-        place[[labels[cell] for cell in some]] = range(len(some))
-    without = not any(content for some in cells for *_, content in some)
-    renames = np.empty((0, 0)) if without else _renames(*cells)
-    costs = _core.EditCosts.of(1, 1, 1, np.empty(0), np.empty(0), places[0], places[1], renames)
-    out = np.empty((1, 1))
-    columns = _core.EditColumns(store, roots[1:], costs, False)
-    columns.rows(store, roots[:1], False, 0, 1, out, False, np.inf, 0)
-    return float(out[0, 0])
+
+    def costs(labels: dict[str | _Cell, int], *_: Any) -> _core.EditCosts:
+        places = np.full((2, len(labels)), -1, dtype=np.int32)  # the label's row and column in the table of costs
+        for place, some in zip(places, cells, strict=True):
+            place[[labels[cell] for cell in some]] = range(len(some))
+        without = not any(content for some in cells for *_, content in some)
+        renames = np.empty((0, 0)) if without else _renames(*cells)
+        return _core.EditCosts.of(1, 1, 1, np.empty(0), np.empty(0), places[0], places[1], renames)
+
+    return distance_of(a[:2], b[:2], costs)
 
 
 def _renames(a: Sequence[_Cell], b: Sequence[_Cell]) -> NDArray[np.float64]:
