@@ -158,9 +158,9 @@ def tsed(
     scores = scores_of(score, pair, _is_code, "source code", "TSED", resources)
     if errors:
         some = [errors[place] for place in sorted(errors, key=lambda place: (len(place), place))[:3]]
-        told = " ".join(some) + (" ..." if len(errors) > len(some) else "")
+        listed = " ".join(some) + (" ..." if len(errors) > len(some) else "")
         warnings.warn(
-            f"{len(errors):,} of {len(np.atleast_1d(scores)):,} pairs have no score (NaN). {told}",
+            f"{len(errors):,} of {len(np.atleast_1d(scores)):,} pairs have no score (NaN). {listed}",
             TreeletWarning,
             stacklevel=user_level(),
         )

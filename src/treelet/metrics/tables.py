@@ -102,7 +102,7 @@ def teds(
         PubTabNet. That number excludes the table itself and includes inline elements of cells. Use it to
         compare scores with published ones. ``"all"`` is that number plus 1, for the table itself.
     cells : {"td", "th_as_td", "th_as_leaf"}, default "td"
-        What a ``th`` is. With ``"td"``, only ``td`` is a cell, and a ``th`` is a node like ``tr``, without
+        Treatment of ``th`` elements. With ``"td"``, only ``td`` is a cell, and a ``th`` is a node like ``tr``, without
         text and spans. ``"th_as_td"`` counts each ``th`` as a ``td``. With ``"th_as_leaf"``, a ``th`` is a
         leaf: its spans count, and its contents do not.
     normalize : callable, optional
