@@ -56,7 +56,7 @@ def test_text(code: Path) -> None:
     assert lines[2].startswith("     0.9")
     assert lines[2].endswith("  src/b.py:2 second")
     assert lines[3:7] == [
-        "           line 11 changed",
+        "           9 of 10 statements are the same; line 11 changed",
         "",
         "The medoid of a family is the function that its other functions are compared with.",
         "1 family of similar functions, 9 lines of code could be saved.",

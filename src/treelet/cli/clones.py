@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treelet.cli.options import READ, WRITTEN, among, at_least, command, items, one_of, wrong_value
-from treelet.errors import NotEnoughMemoryError, TreeletWarning
+from treelet.errors import TreeletWarning
 from treelet.printable import printable_name
 
 if TYPE_CHECKING:
-    from treelet.tasks.clones import CloneFamily, CloneReport, Lines
+    from treelet.tasks.clones import CloneFamily, CloneReport
 
 _TOO_MANY = 1  # exit code if there are more families than --fail-over allows
 _MEMBERS = 10  # members to show of a family
-_RANGES = 6  # ranges of lines to show of a member
 
 
 @command(
@@ -41,7 +40,6 @@ def _clones(
     fail_over: Annotated[int | None, "N", at_least(0)] = None,
     top: Annotated[int, "N", at_least(0)] = 20,
     n_jobs: int = 1,
-    memory: str | None = None,
     progress: bool = True,
     json: bool = False,
     sarif: bool = False,
@@ -103,7 +101,6 @@ def _clones(
         exclude=exclude or (),
         encoding=encoding,
         n_jobs=n_jobs,
-        memory=memory,
     )
     if not report.functions:
         warnings.warn(
@@ -157,37 +154,8 @@ def _text(number: int, family: CloneFamily) -> list[str]:
     others = [at for at in range(len(family.members)) if at != family.medoid]
     for at in others[: _MEMBERS - 1]:
         lines.append(f"     {family.members[at].similarity:.2f}  {places[at]}")
-        if differences := _differences(family, at):
-            lines.append(f"           {differences}")
+        if reason := family.reason(at):
+            lines.append(f"           {reason}")
     if len(others) >= _MEMBERS:
         lines.append(f"           and {len(others) - _MEMBERS + 1:,} more; --json lists all")
     return lines
-
-
-def _differences(family: CloneFamily, member: int) -> str:
-    """Return the lines in which a member differs from the medoid, as a short text."""
-    try:
-        differences = family.differences(member)
-    except NotEnoughMemoryError:
-        return "too large to show the differences"
-    texts = [
-        f"{_ranges([one.member_lines for one in differences if one.kind == kind])} {kind}"
-        for kind in ("changed", "inserted")
-        if any(one.kind == kind for one in differences)
-    ]
-    if deleted := [one.medoid_lines for one in differences if one.kind == "deleted"]:
-        texts.append(f"{_ranges(deleted)} of the medoid deleted")
-    return "; ".join(texts)
-
-
-def _ranges(ranges: list[Lines | None]) -> str:
-    """Write ranges of lines.
-
-    >>> _ranges([(3, 3), (5, 7)]), _ranges([(4, 4)])
-    ('lines 3, 5-7', 'line 4')
-    """
-    known = [one for one in ranges if one is not None]
-    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in known[:_RANGES]]
-    more = ", ..." if len(known) > _RANGES else ""
-    several = len(known) > 1 or known[0][0] != known[0][1]
-    return f"{'lines' if several else 'line'} {', '.join(texts)}{more}"
