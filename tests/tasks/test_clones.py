@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
+from treelet.formats.languages import LANGUAGES
 from treelet.tasks import CloneFamily, CloneReport, find_clones
 from treelet.tasks.clones import _common, _increasing
 
@@ -656,8 +657,73 @@ def test_syntax_errors_are_counted(tmp_path: Path) -> None:
     write(tmp_path, a=python(), b=python(), c="def f(:\n", d_js=broken + JAVASCRIPT.format(**NAMES))
     with pytest.warns(TreeletWarning, match="skipped"):
         report = find_clones(tmp_path)
-    assert (report.files, report.skipped_files, report.skipped_functions) == (3, 1, 1)
+    assert (report.files, report.skipped_files, report.skipped_functions) == (4, 0, 2)
     assert listed(report) == [["a.py:collect", "b.py:collect"]]
+
+
+def test_python_of_other_versions_and_damaged_python(tmp_path: Path) -> None:
+    """Tree-sitter reads them. Their functions resemble each other only, because the labels of their trees differ."""
+    pytest.importorskip("tree_sitter_python")
+    old = python().replace('print("done", total)', 'print "done", total')
+    write(tmp_path, a=python(), b=python(name="copy"), c=old, d=old.replace("collect", "gather"), e="x = (\n\n" + OTHER)
+    with pytest.warns(TreeletWarning, match=r"3 Python files were read by tree-sitter: .*c\.py:14:5: .*e\.py:1"):
+        report = find_clones(tmp_path)
+    assert listed(report) == [["a.py:collect", "b.py:copy"], ["c.py:collect", "d.py:gather"]]
+    assert (report.files, report.skipped_files) == (5, 0)
+    assert report.families[1].members[0].line == 2
+    assert report.families[1].differences(1) == []
+    with pytest.warns(TreeletWarning, match=r"1 Python file was read by tree-sitter: .*c\.py:14:5"):
+        assert len(tl.read_code(tmp_path / "c.py")) == 1
+    with pytest.raises(FormatError, match=r"c\.py:14:5: this is not valid Python"):
+        tl.read_code(tmp_path / "c.py", on_error="raise")
+    with pytest.raises(FormatError, match=r"c\.py:14:5"):  # a class of the module ast
+        tl.read_code(tmp_path / "c.py", each="FunctionDef")
+
+
+def test_without_tree_sitter_damaged_python_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter_python", None)
+    LANGUAGES["python"].__dict__.pop("grammar", None)
+    write(tmp_path, a=python(), b=python(), c="def f(:\n")
+    with pytest.warns(TreeletWarning, match=r"1 of 3 files was skipped: .*c\.py:1"):
+        assert find_clones(tmp_path).skipped_files == 1
+
+
+def test_vendored_and_minified_files(tmp_path: Path) -> None:
+    pytest.importorskip("tree_sitter_javascript")
+    script = JAVASCRIPT.format(**NAMES)
+    names = ["node_modules/x/a.js", "vendor/b.js", "src/third_party/c.js", "src/d.min.js", "src/lib/_vendor/e.js"]
+    for name in [*names, "src/own.js"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(script)
+    (tmp_path / "src/long.js").write_text(" ".join(script.replace("// why", "").split()) * 40)  # one line
+    (tmp_path / "src/table.js").write_text(script + f"const data = '{'x' * 5000}';\n" + "f();\n" * 200)
+    report = find_clones(tmp_path)
+    assert (report.files, report.vendored_files) == (2, 6)
+    assert report.as_json()["vendored_files"] == 6
+    assert find_clones(tmp_path, vendored=True).files == 8
+    assert find_clones(tmp_path / "vendor").files == 1  # a folder that is named
+    assert find_clones(tmp_path / "src" / "d.min.js").files == 1
+    with pytest.raises(FileError, match="all files are vendored or minified"):
+        find_clones(tmp_path / "src" / "lib")
+    assert len(tl.read_code(tmp_path)) == 47  # reads all
+
+
+def test_comments_that_leave_out_functions(tmp_path: Path) -> None:
+    pytest.importorskip("tree_sitter_javascript")
+    inside = python().replace("# why", "# treelet: ignore[clones] generated")
+    before = "# treelet: ignore[clones] kept in step by a test" + python()
+    script = JAVASCRIPT.format(**NAMES)
+    block = "/* treelet: ignore[clones] old API */" + script
+    write(tmp_path, a=python(), b=inside, c=before, d=OTHER, e_js=script, f_js=block)
+    report = find_clones(tmp_path)
+    assert (report.families, report.silenced_functions, report.functions) == ([], 3, 3)
+    assert report.as_json()["silenced_functions"] == 3
+    write(tmp_path, b=python().replace("# why", "# treelet: ignore[clones]"))
+    with pytest.warns(TreeletWarning, match=r"b\.py:3: ignore\[clones\] has no effect without a reason"):
+        assert listed(find_clones(tmp_path)) == [["a.py:collect", "b.py:collect"]]
+    outer = nested(inside, "outer", "".join(f"    a{n} = f({n})\n" for n in range(30)))  # the innermost one is left out
+    write(tmp_path, b=outer, g=outer.replace("treelet:", ""))
+    assert listed(find_clones(tmp_path, exclude=["a.py", "c.py"])) == [["b.py:outer", "g.py:outer"]]
 
 
 def test_bad_parameters(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote
@@ -33,6 +33,7 @@ from treelet.formats.reading import read_code_document
 from treelet.kernels import StatementOverlap
 from treelet.resources import Resources
 from treelet.structures.treebank import Treebank
+from treelet.tasks.code_cache import CodeCache
 
 # --- the result of `find_clones` --------------------------------------------------------------------------------------
 
@@ -200,14 +201,18 @@ class CloneReport:
     files, functions, lines : int
         Numbers of files that were read, of functions that were compared, and of their lines of code. The lines of a
         nested function are counted once.
-    short_functions : int
-        Number of functions that are too short to be compared.
+    short_functions, silenced_functions : int
+        Numbers of functions that are too short to be compared, and of functions with a comment that leaves them out.
+    vendored_files : int
+        Number of vendored and minified files that were left out.
     skipped_files, skipped_functions : int
         Numbers of files that could not be read, and of functions with syntax errors in files that could.
     seconds : float
         Duration of reading and comparing.
     options : dict
         Options of `find_clones` that determine the result.
+    changed_functions : int or None
+        Number of new and changed functions, in a result of `check_clones`.
     """
 
     families: list[CloneFamily]
@@ -215,10 +220,13 @@ class CloneReport:
     functions: int
     lines: int
     short_functions: int
+    silenced_functions: int
+    vendored_files: int
     skipped_files: int
     skipped_functions: int
     seconds: float
     options: dict[str, Any]
+    changed_functions: int | None = None
 
     @property
     def saved_lines(self) -> int:
@@ -273,6 +281,8 @@ class CloneReport:
             "functions",
             "lines",
             "short_functions",
+            "silenced_functions",
+            "vendored_files",
             "skipped_files",
             "skipped_functions",
         )
@@ -280,6 +290,7 @@ class CloneReport:
             "format": _FORMAT,
             "options": self.options,
             **{name: getattr(self, name) for name in counts},
+            **({} if self.changed_functions is None else {"changed_functions": self.changed_functions}),
             "seconds": round(self.seconds, 3),
             "saved_lines": self.saved_lines,
             "families": [
@@ -288,6 +299,7 @@ class CloneReport:
                     "similarity": list(family.similarity),
                     "saved_lines": family.saved_lines,
                     "medoid": family.medoid,
+                    "new_members": family.new_members,
                     "members": [
                         {**member._asdict(), "fingerprint": fingerprint, **family._lines(at)}
                         for at, (member, fingerprint) in enumerate(
@@ -628,7 +640,9 @@ def find_clones(
     identifiers: str = "anonymous",
     against: File | Sequence[File] | None = None,
     exclude: str | Collection[str] = (),
+    vendored: bool = False,
     encoding: str = "utf-8",
+    cache: PathLike | None = None,
     n_jobs: int | None = 1,
     progress: bool | None = None,
 ) -> CloneReport:
@@ -658,8 +672,14 @@ def find_clones(
         of both sides. Its medoid and the copies of the medoid are from one side, all other members from the other.
     exclude : str or list of str, default ()
         Patterns of files and folders to leave out, such as ``"tests"`` or ``"*.min.js"``.
+    vendored : bool, default False
+        Whether to read vendored and minified files of folders, too: those in folders such as ``node_modules``, ``vendor``
+        and ``third_party``, those called ``*.min.js``, and those with very long lines.
     encoding : str, default "utf-8"
         Encoding of the files. A Python file may declare another one.
+    cache : path, optional
+        Folder of the functions that were read before. Only files that are not there are read, and then added. Files are
+        known by their content. Default: no cache.
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core.
     progress : bool, optional
@@ -706,18 +726,19 @@ def find_clones(
     if against is not None and not _listed([against]):
         raise wrong("against", "a path, an open file or a list of them", against, of="find_clones", optional=True)
     Resources.of(n_jobs, progress=progress, owner="find_clones")
-    logs = [SkipLog(), SkipLog()]
+    logs, store = [SkipLog(), SkipLog()], None if cache is None else CodeCache(cache)
     reading: dict[str, Any] = {
         "language": languages,
         "identifiers": identifiers,
         "exclude": exclude,
+        "vendored": vendored,
         "encoding": encoding,
         "progress": progress,
     }
-    sides = [_functions(_listed(paths), reading, logs[0])]
+    sides = [Units.read(_listed(paths), reading, logs[0], store)]
     if against is not None:
-        other = _known_functions(_listed([against]), reading, logs[1])
-        real = cache(os.path.realpath)  # many functions are in the same file
+        other = _known_functions(_listed([against]), reading, logs[1], store)
+        real = lru_cache(os.path.realpath)  # many functions are in the same file
         known = {real(place.file) for place in sides[0].places or ()}
         apart = [at for at, place in enumerate(other.places or ()) if real(place.file) not in known]
         if not apart and len(other):
@@ -729,8 +750,9 @@ def find_clones(
             )
         sides.append(other[apart])
     read = sum(map(len, sides))
-    units = [_Units.of(bank, min_lines) for bank in sides]
-    by_language = [_by_language(unit.bank.places, languages) for unit in units]
+    units = [Units.of(bank, min_lines) for bank in sides]
+    silenced = sum(unit.silenced for unit in units)
+    by_language = [unit.by_language(languages) for unit in units]
     options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     families = []
     for language in sorted({name for groups in by_language for name in groups}):
@@ -742,7 +764,9 @@ def find_clones(
         files=sum(log.files_read for log in logs),
         functions=functions,
         lines=sum(int(unit.lines[unit.outer < 0].sum()) for unit in units),
-        short_functions=read - functions,
+        short_functions=read - functions - silenced,
+        silenced_functions=silenced,
+        vendored_files=sum(log.vendored for log in logs),
         skipped_files=sum(len(log.files) for log in logs),
         skipped_functions=sum(log.left_out for log in logs),
         seconds=time.monotonic() - begin,
@@ -753,6 +777,7 @@ def find_clones(
             "identifiers": identifiers,
             "against": against is not None,
             "exclude": [exclude] if isinstance(exclude, str) else sorted(exclude),
+            "vendored": vendored,
         },
     )
 
@@ -761,19 +786,14 @@ def _listed(paths: Sequence[Any]) -> list[File]:
     return [file for path in paths for file in (path if isinstance(path, list | tuple) else [path])]
 
 
-def _functions(files: list[File], reading: dict[str, Any], log: SkipLog) -> Treebank:
-    document = read_code_document(files, **reading, log=log)
-    return Treebank.from_columns(document.trees["tree"], document.places)
-
-
-def _known_functions(files: list[File], reading: dict[str, Any], log: SkipLog) -> Treebank:
+def _known_functions(files: list[File], reading: dict[str, Any], log: SkipLog, cache: CodeCache | None) -> Treebank:
     """Return the functions of files and of indexes of source code."""
     from treelet.learn.index_files import MANIFEST  # scikit-learn is needed only for indexes
     from treelet.learn.persist import load
 
     indexes = [file for file in files if isinstance(file, str | os.PathLike) and (Path(file) / MANIFEST).is_file()]
     others = [file for file in files if file not in indexes]
-    banks = [_functions(others, reading, log)] if others else []
+    banks = [Units.read(others, reading, log, cache)] if others else []
     for file in indexes:
         search = load(cast("str", file), mode="r")
         if not (search._settings or {}).get("code"):
@@ -797,25 +817,112 @@ def _name_from(file: str, folder: str, here: str) -> str:
     return os.path.relpath(os.path.join(folder, file), here)
 
 
-class _Units(NamedTuple):
-    """Functions to compare, with their lines of code and the index of the function around each, or -1."""
+_Group = tuple[int, _Numbers, NDArray[np.float64]]
+"""The medoid, the members, and the value of each member with the medoid."""
+_SILENCE = re.compile(r"treelet:\s*ignore\[clones\][^\S\n]*(.*)")
+
+
+class Units(NamedTuple):
+    """Functions to compare, with their lines of code and the index of the function around each, or -1.
+
+    `rows` are their rows among all functions that were read, and `silenced` is the number of those that comments leave out.
+    """
 
     bank: Treebank
     lines: _Numbers
     outer: _Numbers
+    rows: _Numbers
+    silenced: int = 0
+
+    @staticmethod
+    def read(files: Sequence[File], reading: dict[str, Any], log: SkipLog, cache: CodeCache | None) -> Treebank:
+        """Return the functions of files, from the cache if they are there."""
+        if cache is not None and all(isinstance(file, str | os.PathLike) and file != "-" for file in files):
+            return cache.functions(list(files), reading, log)
+        document = read_code_document(list(files), **reading, log=log)
+        return Treebank.from_columns(document.trees["tree"], document.places)
 
     @classmethod
-    def of(cls, bank: Treebank, min_lines: int) -> _Units:
-        """Return the functions of a bank that are long enough."""
+    def of(cls, bank: Treebank, min_lines: int) -> Units:
+        """Return the functions of a bank that are long enough, without those that comments leave out."""
         lines = np.asarray(_places(bank).code_lines(), np.int64)
-        kept = np.flatnonzero(lines >= min_lines)
+        long = np.flatnonzero(lines >= min_lines)
+        silenced = _silenced(_places(bank), long.tolist())
+        kept = long[[at not in silenced for at in long.tolist()]] if silenced else long
         bank = bank[kept]
-        return cls(bank, lines[kept], _places(bank).outer())
+        return cls(bank, lines[kept], _places(bank).outer(), kept, len(silenced))
 
-    def select(self, rows: list[int]) -> _Units:
+    def select(self, rows: list[int]) -> Units:
         """Return some functions, all of the same files."""
         bank = self.bank[rows]
-        return _Units(bank, self.lines[rows], _places(bank).outer())
+        return Units(bank, self.lines[rows], _places(bank).outer(), self.rows[rows])
+
+    def by_language(self, languages: str | Collection[str] | None) -> defaultdict[str, list[int]]:
+        """Return the indices of the functions in each language."""
+        names = [languages] if isinstance(languages, str) else list(languages or ())
+        rows: defaultdict[str, list[int]] = defaultdict(list)
+        for at, place in enumerate(_places(self.bank)):
+            name = names[0] if len(names) == 1 else BY_SUFFIX[unpacked_name(place.file).suffix.lower()].name
+            rows[name].append(at)
+        return rows
+
+    def around(self, at: int) -> Iterator[int]:
+        """Yield the functions around a function, from the inside."""
+        return _around(at, self.outer)
+
+    def families(self, groups: list[_Group], language: str) -> list[CloneFamily]:
+        """Return families of given medoids and members."""
+        if not groups:
+            return []
+        members = np.concatenate([some for _, some, _ in groups])
+        places, bodies = _places(self.bank), _Bodies(self.bank[members], range(len(members)))
+        families, end = [], 0
+        for medoid, some, values in groups:
+            here = bodies[end : end + len(some)]
+            end += len(some)
+            index, sizes = some.tolist().index(medoid), here.sizes()
+            listed = [
+                CloneMember(
+                    *(place.file, place.line, place.end_line or place.line, place.name, float(value)),
+                    *(int(self.lines[at]), size, round(value * (size + sizes[index]) / 2)),
+                )
+                for at, value, size in zip(some.tolist(), values.tolist(), sizes, strict=True)
+                for place in [places[at]]
+            ]
+            families.append(CloneFamily(listed, index, language, here))
+        return families
+
+
+def _silenced(places: Places, rows: list[int]) -> set[int]:
+    """Return those of some functions that a comment ``treelet: ignore[clones] reason`` leaves out.
+
+    The comment stands on the line before the function, or on any line of it. It applies to the innermost such function. A
+    comment without a reason has no effect and is a warning.
+    """
+    by_file: defaultdict[str, list[int]] = defaultdict(list)
+    for at in rows:
+        by_file[places[at].file].append(at)
+    silenced = set[int]()
+    for file, some in by_file.items():
+        try:
+            data = Path(file).read_bytes()
+        except (OSError, ValueError):  # an open file, or one that is gone
+            continue
+        if b"ignore[clones]" not in data:
+            continue
+        for number, line in enumerate(re.split("\r\n|\r|\n", data.decode("utf-8", "replace")), 1):
+            if (comment := _SILENCE.search(line)) is None:
+                continue
+            around = [at for at in some if places[at].line - 1 <= number <= (places[at].end_line or 0)]
+            if not comment[1].removesuffix("*/").removesuffix("-->").strip():
+                warnings.warn(
+                    f"{file}:{number}: ignore[clones] has no effect without a reason. Write the reason behind it.",
+                    TreeletWarning,
+                    stacklevel=4,
+                )
+            elif around:
+                silenced.add(max(around, key=lambda at: places[at].line))
+    return silenced
 
 
 def _places(bank: Treebank) -> Places:
@@ -823,23 +930,11 @@ def _places(bank: Treebank) -> Places:
     return bank.places
 
 
-def _by_language(places: Places | None, languages: str | Collection[str] | None) -> defaultdict[str, list[int]]:
-    """Return the indices of the functions in each language."""
-    names = [languages] if isinstance(languages, str) else list(languages or ())
-    rows: defaultdict[str, list[int]] = defaultdict(list)
-    for at, place in enumerate(places or ()):
-        rows[names[0] if len(names) == 1 else BY_SUFFIX[unpacked_name(place.file).suffix.lower()].name].append(at)
-    return rows
-
-
 _NEARLY_WHOLE = 0.8
 """Smallest similarity of a function with the function around it at which the outer one stands for both."""
-_Group = tuple[
-    int, _Numbers, NDArray[np.float64]
-]  # the medoid, the members, and the value of each member with the medoid
 
 
-def _families(sides: list[_Units], similarity: float, language: str, options: dict[str, Any]) -> list[CloneFamily]:
+def _families(sides: list[Units], similarity: float, language: str, options: dict[str, Any]) -> list[CloneFamily]:
     """Return the families of the functions in one language."""
     banks = [unit.bank for unit in sides]
     other = banks[1] if len(banks) > 1 else None
@@ -848,7 +943,6 @@ def _families(sides: list[_Units], similarity: float, language: str, options: di
     outer = np.concatenate([unit.outer + (unit.outer >= 0) * shift * n for n, unit in enumerate(sides)])
     lines = np.concatenate([unit.lines for unit in sides])
     whole = banks[0] if other is None else banks[0] + other
-    places = _places(whole)
     # functions that are nearly the whole function around them
     nested = [
         at for at in np.flatnonzero(outer >= 0).tolist() if (pairs.value(at, int(outer[at])) or 0) >= _NEARLY_WHOLE
@@ -862,26 +956,7 @@ def _families(sides: list[_Units], similarity: float, language: str, options: di
     if other is not None:
         groups = [group for group in groups if 0 < np.count_nonzero(group[1] < shift) < len(group[1])]
     groups = _without_nested([group for group in groups if len(group[1]) > 1], outer)
-    if not groups:
-        return []
-    bodies = _Bodies(
-        whole[np.concatenate([members for _, members, _ in groups])], range(sum(len(g[1]) for g in groups))
-    )
-    families, end = [], 0
-    for medoid, members, values in groups:
-        here = bodies[end : end + len(members)]
-        end += len(members)
-        index, sizes = int(np.searchsorted(members, medoid)), here.sizes()
-        listed = [
-            CloneMember(
-                *(place.file, place.line, place.end_line or place.line, place.name, float(value), int(lines[at]), size),
-                round(value * (size + sizes[index]) / 2),
-            )
-            for at, value, size in zip(members.tolist(), values.tolist(), sizes, strict=True)
-            for place in [places[at]]
-        ]
-        families.append(CloneFamily(listed, index, language, here))
-    return families
+    return Units(whole, lines, outer, np.arange(len(whole))).families(groups, language)
 
 
 def _around(at: int, outer: _Numbers) -> Iterator[int]:
