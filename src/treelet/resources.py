@@ -27,7 +27,7 @@ from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletError
 
 __all__ = ["config_context", "get_config", "set_config"]  # of users; the other names are of treelet itself
 
-DEFAULT_MEMORY = 1 << 30
+_DEFAULT_MEMORY = 1 << 30
 _DEVICES = ("cpu", "cuda", "emulated")
 _DEVICES_IN_WORDS = "'cpu' or 'cuda'"
 _GPU_NAMES = ("gpu", "cuda:0", "nvidia", "cupy")
@@ -82,7 +82,7 @@ class Resources(NamedTuple):
     @property
     def memory(self) -> int:
         """Memory limit in bytes, in addition to the examples and the result."""
-        return self.memory_limit or DEFAULT_MEMORY
+        return self.memory_limit or _DEFAULT_MEMORY
 
 
 PLAIN = Resources()

@@ -26,7 +26,10 @@ def report(tmp_path: Path) -> Any:
     for name, middle in texts.items():
         (tmp_path / f"{name}.py").write_text(body(name, middle))
     members = [
-        SimpleNamespace(file=str(tmp_path / f"{name}.py"), line=1, end_line=end, name=name, similarity=similarity)
+        SimpleNamespace(
+            file=str(tmp_path / f"{name}.py"), line=1, end_line=end, name=name, similarity=similarity, statements=34,
+            shared_statements=33,
+        )
         for name, end, similarity in zip(texts, (35, 35, 36), (1.0, 0.9, 0.8), strict=True)
     ]  # fmt: skip
     changed = SimpleNamespace(kind="changed", medoid_lines=(32, 32), member_lines=(32, 32))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_text(code: Path) -> None:
     assert lines[2].startswith("     0.9")
     assert lines[2].endswith("  src/b.py:2 second")
     assert lines[3:7] == [
-        "           line 11 changed",
+        "           9 of 10 statements are the same; line 11 changed",
         "",
         "The medoid of a family is the function that its other functions are compared with.",
         "1 family of similar functions, 9 lines of code could be saved.",
@@ -81,6 +82,97 @@ def test_json_and_sarif(code: Path) -> None:
     assert {**found, "seconds": 0} == {**report, "seconds": 0}
     assert json.loads(succeed("clones", "src", "--sarif").stdout) == find_clones("src").as_sarif()
     assert "--json and --sarif exclude each other" in fail("clones", "src", "--json", "--sarif")
+
+
+def test_several_outputs_in_one_run(code: Path) -> None:
+    words = ("clones", "src", "-o", "all.json", "--output", "all.sarif", "--html", "page.html", "-o", "other.html")
+    assert "1 family" in succeed(*words).stdout
+    found = json.loads(Path("all.json").read_text())
+    assert {**found, "seconds": 0} == {**find_clones("src").as_json(), "seconds": 0}
+    assert json.loads(Path("all.sarif").read_text()) == find_clones("src").as_sarif()
+    assert Path("page.html").read_text()[:15] == Path("other.html").read_text()[:15] == "<!doctype html>"
+    assert "--output must be a file name that ends in .json, .sarif or .html" in fail("clones", "src", "-o", "src/a.py")
+    assert "are the same file" in fail("clones", "src", "-o", "a.html", "--html", "a.html")
+    assert json.loads(succeed("clones", "src", "--sarif", "-o", "again.json").stdout) == find_clones("src").as_sarif()
+
+
+def test_what_is_left_out_is_printed(code: Path) -> None:
+    (code / "vendor").mkdir()
+    (code / "vendor" / "c.py").write_text(FIRST)
+    (code / "d.py").write_text(f"# treelet: ignore[clones] why not\n{FIRST}")
+    shown = succeed("clones", "src").stdout
+    assert "1 file in folders such as node_modules and vendor" in shown
+    assert "1 function was left out by comments (treelet: ignore[clones])." in shown
+    assert "3 functions" not in shown
+    assert "1. 3 functions" in succeed("clones", "src", "--vendored").stdout
+
+
+def test_settings_in_pyproject(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(text: str) -> None:
+        Path("pyproject.toml").write_text(f"[project]\nname = 'x'\n[tool.treelet.clones]\n{text}\n")
+
+    write("paths = ['src']\nsimilarity = 1.0\nmin-lines = 3\nexclude = ['tests']")
+    assert "0 families" in succeed("clones").stdout
+    assert "1 family" in succeed("clones", "--similarity", 0.5).stdout
+    options = json.loads(succeed("clones", "--json").stdout)["options"]
+    assert (options["similarity"], options["min_lines"], options["exclude"]) == (1.0, 3, ["tests"])
+    assert json.loads(succeed("clones", "--json", "--exclude", "x").stdout)["options"]["exclude"] == ["x"]
+    monkeypatch.chdir(code)  # the file around, with paths relative to it
+    assert "2 functions" in succeed("clones", "--similarity", 0.5).stdout
+    monkeypatch.chdir(code.parent)
+    for text, wanted in (
+        (
+            "similarty = 1",
+            "pyproject.toml: [tool.treelet.clones] has an unknown key 'similarty'. Did you mean 'similarity'?",
+        ),
+        ("similarity = '1'", "'similarity' in [tool.treelet.clones] must be a number. Got '1' instead."),
+        ("min_lines = true", "must be a whole number"),
+        ("paths = 'src'", "must be a list of files and folders"),
+        ("exclude = [1]", "must be a list of patterns"),
+        ("languages = ['pythom']", "Did you mean 'python'?"),
+        ("identifiers = 'blind'", "'anonymous'"),
+        ("x = ", "pyproject.toml: the file cannot be read"),
+    ):
+        write(text)
+        assert wanted in fail("clones", "src"), text
+    Path("pyproject.toml").write_text("[tool.treelet]\nclones = 3\n")
+    assert "must be a table" in fail("clones", "src")
+
+
+def test_check(code: Path) -> None:
+    def git(*words: str) -> None:
+        settings = ("-c", "user.name=n", "-c", "user.email=e@e", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *settings, *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    (code / "b.py").rename("b.py")
+    git("add", "src")
+    git("commit", "-q", "-m", "one")
+    result = run("check")  # b.py is not tracked
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == "b.py:2 second"
+    assert lines[1].endswith("src/a.py:1 first")
+    assert lines[2] == "           9 of 10 statements are the same; line 11 changed"
+    assert lines[4] == "1 new or changed function resembles existing ones."
+    assert lines[5].startswith("1 new or changed function was compared with 2 functions in 2 files in ")
+    assert Path(".treelet_cache").is_dir()
+    result = run("check", "--sarif", "-o", "out.json")
+    (found,) = json.loads(result.stdout)["runs"][0]["results"]
+    assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "b.py"
+    assert result.stderr == "treelet: 1 new or changed function resembles existing ones\n"
+    assert json.loads(Path("out.json").read_text())["changed_functions"] == 1
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    shown = succeed("check", "--no-cache").stdout
+    assert shown.startswith(
+        "No new or changed function resembles an existing one.\n0 new or changed functions were compared"
+    )
+    assert run("check", "HEAD~1..HEAD").exit_code == run("check", "b.py").exit_code == 1
+    Path("b.py").write_text(SECOND.replace("while", "if"))
+    assert "were similar before this change" in succeed("check").stdout
+    assert "nix: neither a file nor a revision" in fail("check", "nix")
+    assert "--cache and --no-cache exclude each other" in fail("check", "--cache", "x", "--no-cache")
 
 
 SCHEMA = os.environ.get("TREELET_SARIF_SCHEMA", "")
@@ -153,7 +245,7 @@ def test_bad_input(code: Path) -> None:
     (code / "d.py").write_text("def f(:\n")
     result = run("clones", "src")
     assert result.exit_code == 0
-    assert "1 of 3 files was skipped: src/d.py:1" in result.stderr
+    assert "1 Python file was read by tree-sitter: src/d.py:1" in result.stderr
     assert "1 family" in result.stdout
 
 

@@ -125,7 +125,11 @@ def _commands(m: Material) -> Iterator[Writer]:
         yield of("evaluate", "picture", f"confusion.{kind}", m.model, m.data, "--picture", OUT, quiet)
     yield of("explain", "output", "report.html", m.model, m.data, "-o", OUT, quiet, whole=is_page)
     here = Path(__file__).parent
+    checked = (here, "--paths", here, "--no-cache", "--similarity", 1, "--min-lines", 100)  # finds nothing
     yield of("clones", "html", "clones.html", here, "--min-lines", 5, "--html", OUT, quiet, whole=is_page)
+    yield of("clones", "output", "clones.html", here, "--min-lines", 5, "-o", OUT, quiet, whole=is_page)
+    yield of("check", "html", "check.html", *checked, "--html", OUT, quiet, whole=is_page)
+    yield of("check", "output", "check.html", *checked, "-o", OUT, quiet, whole=is_page)
     yield of("index create", "index", "trees.index", OUT, m.trees, quiet, whole=loads)
     yield of("parse", "output", "parses.mrg", "--grammar", m.grammar, m.text, "-o", OUT, quiet)
     yield of("parse", "output", "parses.mrg.gz", "--grammar", m.grammar, m.text, "-o", OUT, quiet)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from conftest import fail, succeed
-from treelet.errors import NotEnoughMemoryError
 from treelet.report import clones_page as module
 from treelet.report.clones_page import _clones_page, _compared, _SourceExcerpt, write
 
@@ -26,7 +25,8 @@ def difference(kind: str, medoid: tuple[int, int] | None, member: tuple[int, int
 
 
 def member(file: Path | str, line: int, end_line: int, name: str, similarity: float = 0.9) -> Any:
-    return SimpleNamespace(file=str(file), line=line, end_line=end_line, name=name, similarity=similarity)
+    statements = {"statements": 7, "shared_statements": 6}
+    return SimpleNamespace(file=str(file), line=line, end_line=end_line, name=name, similarity=similarity, **statements)
 
 
 def family(members: list[Any], saved: int, differences: Sequence[Any] = (), medoid: int = 0) -> Any:
@@ -75,6 +75,7 @@ def test_the_summary_and_the_settings(pair: Any, tmp_path: Path) -> None:
     assert "<td>min_lines</td><td>10</td>" in page
     assert f"relative to <code>{tmp_path}/</code>" in page
     assert page.index("<code>a.py:1 area</code>") < page.index("<code>b.py:3 volume</code>")  # the medoid comes first
+    assert page.count("6 of 7 statements are the same") == 1  # not for the medoid itself
     assert "leaves out" not in page
     assert EVIL not in page
 
@@ -170,14 +171,12 @@ def test_large_reports_are_shortened(pair: Any, monkeypatch: pytest.MonkeyPatch,
     assert len(data["pairs"][1]["right"]) == 5
 
 
-def test_functions_that_are_too_large_to_compare(pair: Any) -> None:
-    def differences(index: int) -> Any:
-        raise NotEnoughMemoryError("too large")
-
-    pair.differences = differences
-    page = _clones_page(report(pair))
-    assert "The functions are too large to find their differences." in page
-    assert data_of(page) == []
+def test_moved_lines_are_marked_on_both_sides() -> None:
+    medoid = _SourceExcerpt(1, ["f(a)", "g(a)", "h(a)", "k(a, b)"], 0)
+    other = _SourceExcerpt(5, ["g(a)", "h(a)", "f(a)", "k(b, a)"], 0)
+    pair = _compared(medoid, other, [difference("variables", (4, 4), (8, 8)), difference("moved", (1, 1), (7, 7))])
+    assert (pair["left"], pair["right"]) == ("m  v", "  mv")
+    assert pair["blocks"] == [(0, 1, 0, 0), (1, 3, 0, 2), (3, 3, 2, 3), (3, 4, 3, 4)]
 
 
 def test_no_family() -> None:

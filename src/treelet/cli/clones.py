@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import json as json_format
-import shlex
 import sys
 import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import READ, WRITTEN, among, at_least, command, items, one_of, wrong_value
-from treelet.errors import NotEnoughMemoryError, TreeletWarning
+from treelet.cli.clone_settings import cache_folder, check_outputs, clone_settings, print_left_out, write_outputs
+from treelet.cli.options import READ, WRITTEN, among, at_least, command
+from treelet.errors import TreeletWarning
 from treelet.printable import printable_name
 
 if TYPE_CHECKING:
-    from treelet.tasks.clones import CloneFamily, CloneReport, Lines
+    from treelet.tasks.clones import CloneFamily, CloneReport
 
 _TOO_MANY = 1  # exit code if there are more families than --fail-over allows
 _MEMBERS = 10  # members to show of a family
-_RANGES = 6  # ranges of lines to show of a member
 
 
 @command(
-    main="similarity min_lines languages against exclude fail_over n_jobs json sarif html",
-    exclusive=[("json", "sarif")],
+    main="similarity min_lines languages against exclude fail_over n_jobs json sarif html output",
+    exclusive=[("json", "sarif"), ("cache", "no_cache")],
 )
 def _clones(
-    paths: Annotated[list[str], "PATH...", READ],
+    ctx: typer.Context,
+    paths: Annotated[list[str] | None, "PATH...", READ] = None,
     *,
     similarity: Annotated[float, "NUMBER"] = 0.6,
     min_lines: Annotated[int, "N"] = 10,
@@ -36,22 +35,27 @@ def _clones(
     identifiers: Annotated[str, "anonymous|keep", among("anonymous", "keep")] = "anonymous",
     against: Annotated[list[str] | None, "PATH", READ] = None,
     exclude: list[str] | None = None,
+    vendored: bool = False,
     encoding: str = "utf-8",
     baseline: Annotated[str | None, "FILE", READ] = None,
     fail_over: Annotated[int | None, "N", at_least(0)] = None,
     top: Annotated[int, "N", at_least(0)] = 20,
     n_jobs: int = 1,
-    memory: str | None = None,
+    cache: Annotated[str | None, "FOLDER"] = None,
+    no_cache: bool = False,
     progress: bool = True,
     json: bool = False,
     sarif: bool = False,
     html: Annotated[str | None, "FILE", WRITTEN] = None,
+    output: Annotated[list[str] | None, "--output -o FILE", WRITTEN] = None,
 ) -> None:
     """Find families of similar functions in source code.
 
     All functions of a family are similar to one of them, the medoid. The similarity is the share of statements that two functions have in common: 0.7 means that 70 % of their statements are the same. Layout, comments, the order of statements and, by default, the names of variables do not matter. Functions in different languages are not compared.
 
     Families are sorted by the lines of code that could be saved if one common function replaced all members.
+
+    The section [tool.treelet.clones] of pyproject.toml may contain paths, exclude, languages, similarity, min_lines, identifiers, vendored and encoding; options of the command line win. A comment "treelet: ignore[clones] REASON" in a function, or on the line before it, leaves the function out.
 
     Exit codes: 0 on success, 1 if there are more families than --fail-over allows, 2 on errors.
 
@@ -60,7 +64,7 @@ def _clones(
     Parameters
     ----------
     paths
-        Files or folders of source code.
+        Files or folders of source code. [default: the paths in pyproject.toml, or the current folder]
     similarity
         Smallest similarity of a function and the medoid of its family, in (0, 1].
     min_lines
@@ -72,6 +76,14 @@ def _clones(
     against
         Compare the functions of PATH... with those of this file or folder only, or of an index that treelet index
         create --code has written. Can be repeated.
+    vendored
+        Also read vendored and minified files in folders: those in folders such as node_modules, vendor and third_party,
+        those called *.min.js, and those with very long lines.
+    cache
+        Folder for the functions that were read, so that the next run reads only files that have changed.
+        [default: .treelet_cache in the repository of git that contains the first PATH; none outside of a repository]
+    no_cache
+        Read all files.
     baseline
         Report only families that are new since this file was written by --json.
     fail_over
@@ -82,42 +94,27 @@ def _clones(
         Print the result in SARIF 2.1.0 on standard output.
     html
         Also write an HTML page with the source of similar functions side by side.
+    output
+        Also write the result to a file that ends in .json, .sarif or .html. Can be repeated.
     """
-    if html is not None and Path(html).suffix.lower() not in (".html", ".htm"):  # never replaces a source file
-        raise wrong_value("--html", "a file name that ends in .html", html)
-    from treelet.formats.languages import LANGUAGES
+    files = check_outputs(output, html)
     from treelet.tasks.clones import find_clones
 
-    named = (
-        None
-        if languages is None
-        else [one_of("--languages", name, (*LANGUAGES,)) for name in items("--languages", languages)]
-    )
-    report = find_clones(
-        paths,
-        similarity=similarity,
-        min_lines=min_lines,
-        languages=named,
-        identifiers=one_of("--identifiers", identifiers, ("anonymous", "keep")),
-        against=against or None,
-        exclude=exclude or (),
-        encoding=encoding,
-        n_jobs=n_jobs,
-        memory=memory,
-    )
+    values: dict[str, Any] = {"paths": paths, "similarity": similarity, "min_lines": min_lines, "languages": languages}
+    values |= {"identifiers": identifiers, "exclude": exclude or (), "vendored": vendored, "encoding": encoding}
+    values = clone_settings(ctx, values)
+    searched = values.pop("paths") or ["."]
+    folder = cache_folder(cache, no_cache, searched[0])
+    report = find_clones(searched, **values, against=against or None, cache=folder, n_jobs=n_jobs)
     if not report.functions:
         warnings.warn(
-            f"No function has at least {min_lines} lines of code (--min-lines).",
+            f"No function has at least {values['min_lines']} lines of code (--min-lines).",
             TreeletWarning,
             stacklevel=2,
         )
     if baseline is not None:
         report = report.new_since(baseline)
-    if html is not None:
-        from treelet.report import clones_page
-
-        created_by = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["clones"] else ""
-        clones_page.write(report, html, command=created_by, encoding=encoding)
+    write_outputs(report, files, values["encoding"])
     if json or sarif:
         print(json_format.dumps(report.as_json() if json else report.as_sarif(), indent=1))
     else:
@@ -145,6 +142,7 @@ def _print(report: CloneReport, top: int, new: bool) -> None:
     where = f"{plural(report.functions, 'function')} with {plural(report.lines, 'line')} of code"
     print(f"{found} of similar functions{saved}.")
     print(f"{where} in {plural(report.files, 'file')} were compared in {report.seconds:.1f} s.")
+    print_left_out(report)
 
 
 def _text(number: int, family: CloneFamily) -> list[str]:
@@ -157,37 +155,8 @@ def _text(number: int, family: CloneFamily) -> list[str]:
     others = [at for at in range(len(family.members)) if at != family.medoid]
     for at in others[: _MEMBERS - 1]:
         lines.append(f"     {family.members[at].similarity:.2f}  {places[at]}")
-        if differences := _differences(family, at):
-            lines.append(f"           {differences}")
+        if reason := family.reason(at):
+            lines.append(f"           {reason}")
     if len(others) >= _MEMBERS:
         lines.append(f"           and {len(others) - _MEMBERS + 1:,} more; --json lists all")
     return lines
-
-
-def _differences(family: CloneFamily, member: int) -> str:
-    """Return the lines in which a member differs from the medoid, as a short text."""
-    try:
-        differences = family.differences(member)
-    except NotEnoughMemoryError:
-        return "too large to show the differences"
-    texts = [
-        f"{_ranges([one.member_lines for one in differences if one.kind == kind])} {kind}"
-        for kind in ("changed", "inserted")
-        if any(one.kind == kind for one in differences)
-    ]
-    if deleted := [one.medoid_lines for one in differences if one.kind == "deleted"]:
-        texts.append(f"{_ranges(deleted)} of the medoid deleted")
-    return "; ".join(texts)
-
-
-def _ranges(ranges: list[Lines | None]) -> str:
-    """Write ranges of lines.
-
-    >>> _ranges([(3, 3), (5, 7)]), _ranges([(4, 4)])
-    ('lines 3, 5-7', 'line 4')
-    """
-    known = [one for one in ranges if one is not None]
-    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in known[:_RANGES]]
-    more = ", ..." if len(known) > _RANGES else ""
-    several = len(known) > 1 or known[0][0] != known[0][1]
-    return f"{'lines' if several else 'line'} {', '.join(texts)}{more}"

@@ -27,7 +27,7 @@ from treelet.printable import printable, shortened
 
 FAILED, INTERNAL, PIPE_CLOSED = 2, 3, 141
 _NAMES = (
-    "gram", "train", "predict", "evaluate", "explain", "compare", "diff", "nearest", "clones", "parse", "rerank", "explore",
+    "gram", "train", "predict", "evaluate", "explain", "compare", "diff", "nearest", "clones", "check", "parse", "rerank", "explore",
     "draw", "convert", "doctor", "index",
 )  # fmt: skip
 """The modules of the commands, which are imported when they are needed."""

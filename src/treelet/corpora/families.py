@@ -6,23 +6,24 @@ import heapq
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_integer, is_number, plural, wrong
-from treelet.corpora.corpus_diff import FragmentDifference, differing_fragments
 from treelet.edits import EditDistance
 from treelet.edits.distance import EditMeasure
 from treelet.errors import TreeletWarning, user_level
 from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.pairwise import Pairwise, Vector
-from treelet.learn.fragment_features import listed_parts
 from treelet.matrices.nearest import ROUNDING, nearest
 from treelet.printable import printable
 from treelet.structures.bank import Bank
 from treelet.structures.treebank import Treebank
+
+if TYPE_CHECKING:
+    from treelet.corpora.corpus_diff import FragmentDifference
 
 Numbers = NDArray[np.int64]
 _LISTED = 3  # pairs to name in a warning
@@ -72,6 +73,9 @@ class Family:
             are the numbers of members and of other examples with the fragment. Empty if all examples
             belong to the family.
         """
+        from treelet.corpora.corpus_diff import differing_fragments  # scikit-learn is needed only for fragments
+        from treelet.learn.fragment_features import listed_parts
+
         check_integer("n", n, 0, of="fragments")
         if kernel is None:
             own = self._measure

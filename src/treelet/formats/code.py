@@ -23,7 +23,7 @@ from treelet.checks import check_one_of, in_words, plural, wrong
 from treelet.errors import FormatError, NotEnoughMemoryError, TreeletError
 from treelet.formats.adapters import CONSTANTS, IDENTIFIERS, Located, Place, SyntaxAdapter, located, opened
 from treelet.formats.base import Columns, Document, Format, register
-from treelet.formats.files import PathLike, Source, not_text, text_source
+from treelet.formats.files import NOT_VALID, PathLike, Source, not_text, text_source
 from treelet.formats.languages import BY_SUFFIX, LANGUAGES, UNITS, find_language
 from treelet.formats.places import Places
 from treelet.resources import available, in_bytes
@@ -215,21 +215,21 @@ def _python_text(source: Source) -> str:
 
 
 def _python_module(text: str, source: Source) -> ast.Module:
-    version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as invalid escapes, which do not concern the reader
             return ast.parse(text)
     except SyntaxError as error:
-        raise source.error(f"this is not valid {version} ({error.msg}).", error.lineno, error.offset or None) from None
+        raise source.error(f"{NOT_VALID} {version} ({error.msg}).", error.lineno, error.offset or None) from None
     except (RecursionError, MemoryError) as error:
         # The parser raises a MemoryError in both cases.
         needed = 1000 * len(text)  # bytes per character, at most; 200 to 400 are usual
         if isinstance(error, MemoryError) and needed > (free := available(fresh=True)):
             raise _not_enough_memory(len(text), needed, free) from None
-        raise source.error(f"expressions or blocks are nested too deeply for the parser of {version}.") from None
+        raise source.error(f"expressions or blocks are nested too deeply for the parser of Python {version}.") from None
     except ValueError as error:  # a NUL character
-        raise source.error(f"this is not valid {version} ({error}).") from None
+        raise source.error(f"{NOT_VALID} {version} ({error}).") from None
 
 
 register(

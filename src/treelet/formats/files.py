@@ -208,6 +208,7 @@ def checked_path(file: PathLike) -> Path:
 # --- reading ----------------------------------------------------------------------------------------------------
 
 NOT_TEXT = "the file contains a NUL byte, so it is not UTF-8 text."
+NOT_VALID = "this is not valid Python"
 
 
 def not_text() -> str:
@@ -231,6 +232,11 @@ class SkipLog:
     def __init__(self) -> None:
         self.left_out = 0
         self.files_read = 0
+        self.vendored = 0  # files that were left out
+        self.reread: list[str] = []
+        """Python files that were read by tree-sitter, because they are not valid: the error of the interpreter."""
+        self.damaged: set[str] = set()
+        """Names of the files of which something was skipped or read by tree-sitter instead."""
         self.files: list[str] = []
         """Files that were skipped as a whole: name and reason."""
         self._wrong: list[FormatError] = []  # the first few
@@ -239,6 +245,7 @@ class SkipLog:
     def add(self, error: FormatError) -> None:
         """Count a skipped item."""
         self.left_out += 1
+        self.damaged.add(error.source)
         if len(self._wrong) < _SHOWN:
             self._wrong.append(error)
 
@@ -261,6 +268,13 @@ class SkipLog:
                 )
                 were = "was" if count == 1 else "were"
                 sentences.append(f"{count:,} of {count + read:,} {noun} {were} skipped: {places}")
+        if self.reread:
+            shown, several = "; ".join(reason.rstrip(".") for reason in self.reread[:_SHOWN]), len(self.reread) > 1
+            sentences.append(
+                f"{len(self.reread):,} Python {'files were' if several else 'file was'} read by tree-sitter: {shown}"
+                f"{'; ...' if len(self.reread) > _SHOWN else '.'} Trees of tree-sitter have other labels, so they only "
+                "resemble each other."
+            )
         if sentences:
             warnings.warn(" ".join(sentences), TreeletWarning, stacklevel=5)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import subprocess
 import warnings
@@ -16,12 +17,19 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import IO, Any, NamedTuple, cast
 
-from treelet.checks import some_of, wrong
+from treelet.checks import in_words, some_of, wrong
 from treelet.errors import FileError, TreeletWarning
 from treelet.formats.files import PACKED, PathLike, unpacked_name, unreadable
 
 File = PathLike | IO[bytes] | IO[str]
 _INSPECTED = 8192  # bytes in which a binary file shows a NUL
+_VENDORED = (
+    *("node_modules", "bower_components", "vendor", "vendored", "_vendor", "third_party", "third-party", "thirdparty"),
+    *("3rdparty", "*.min.js", "*.min.mjs", "*-min.js", "*.bundle.js"),
+)
+"""Folders and files with code of other projects, or that programs wrote."""
+_MINIFIED_LINE = 200  # mean length of the lines of a minified file, in bytes, at least
+_MEASURED = 1 << 16  # bytes of which the mean is taken
 _OF_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
 
 
@@ -36,11 +44,14 @@ class FoundFiles(NamedTuple):
         Files that were found in folders but cannot be read: name and reason.
     several : bool
         False if a single file was named.
+    vendored : int
+        Number of vendored and minified files that were left out.
     """
 
     files: list[File]
     skipped: list[str]
     several: bool
+    vendored: int = 0
 
 
 def listed_files(files: Collection[File | Collection[File]]) -> list[File]:
@@ -54,6 +65,7 @@ def find_files(
     exclude: str | Collection[str] = (),
     max_bytes: int | None = None,
     encoding: str = "utf-8",
+    vendored: bool = True,
 ) -> FoundFiles:
     """Return the files that paths, folders and glob patterns stand for. A file that occurs twice is returned once.
 
@@ -71,6 +83,9 @@ def find_files(
         Size above which files in folders are skipped.
     encoding : str, default "utf-8"
         Encoding of the files. Files in folders that contain a NUL byte are skipped if it is UTF-8.
+    vendored : bool, default True
+        Whether to return vendored and minified files of folders: those in folders such as ``node_modules`` or
+        ``vendor``, those called ``*.min.js``, and those with very long lines.
     """
     patterns = [exclude] if isinstance(exclude, str) else exclude
     if not isinstance(patterns, Collection) or not all(isinstance(pattern, str) for pattern in patterns):
@@ -80,7 +95,7 @@ def find_files(
         raise FileError("No files were given. Pass at least one file, folder or pattern.")
     found: dict[Any, File] = {}
     skipped: list[str] = []
-    several = len(given) > 1
+    several, omitted = len(given) > 1, set[str]()
     for item in given:
         if not isinstance(item, str | os.PathLike) or item == "-":
             found[id(item) if item != "-" else "-"] = item
@@ -108,13 +123,37 @@ def find_files(
                 f"{name}: the folder contains no files with a suffix that is read here ({some_of(sorted(suffixes), 8)}). "
                 f"To read other files, name them or use a pattern such as {name.rstrip('/') + '/*'!r}."
             )
+        if not vendored:
+            own = [path for path in paths if not (_excluded(path, folder, _VENDORED) or _is_minified(path, encoding))]
+            omitted |= {os.path.realpath(path) for path in paths} - {os.path.realpath(path) for path in own}
+            paths = own
         for path in paths:
             problem = _problem(path, max_bytes, encoding)
             if problem:
                 skipped.append(f"{path}: {problem}")
             else:
                 found.setdefault(os.path.realpath(path), str(path))
-    return FoundFiles(list(found.values()), list(dict.fromkeys(skipped)), several)
+    if omitted and not found and not skipped:
+        raise FileError(
+            f"{in_words(map(str, given), 'and')}: all files are vendored or minified, and left out. Use vendored=True to "
+            "read them."
+        )
+    return FoundFiles(list(found.values()), list(dict.fromkeys(skipped)), several, len(omitted - found.keys()))
+
+
+def _is_minified(path: Path, encoding: str) -> bool:
+    """Return whether a file has very long lines."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_MEASURED)
+    except OSError:  # reported when the file is read
+        return False
+    packed = path.suffix.lower() in PACKED or not encoding.lower().startswith("utf")
+    return (
+        not packed
+        and len(head) >= _INSPECTED
+        and len(head) > _MINIFIED_LINE * (len(re.findall(rb"\r\n?|\n", head)) + 1)
+    )
 
 
 def _excluded(path: Path, folder: Path, patterns: Collection[str]) -> bool:
@@ -184,23 +223,49 @@ def _listed_by_git(folder: Path) -> list[str] | None:
     absolute = folder.absolute()
     if not any((parent / ".git").exists() for parent in (absolute, *absolute.parents)):
         return None
-    program = shutil.which("git")
-    if program is not None and not os.path.isabs(program):
-        program = None  # on Windows, a program in the current folder, which may be as hostile as the files
-    listing = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    problem = "git is not installed"
-    if program is not None:
+    try:
+        listing = Repository(str(folder)).git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        names = [os.fsdecode(name) for name in listing.split(b"\0") if name]
+        return names or None  # an ignored folder that was named is read all the same
+    except FileError as error:
+        problem = str(error)
+    message = f"{folder}: files that git ignores are read too, because git could not list the files ({problem})."
+    warnings.warn(message, TreeletWarning, stacklevel=2)
+    return None
+
+
+class Repository:
+    """A folder in a repository of git.
+
+    Attributes
+    ----------
+    folder : str
+        The folder in which git runs.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    @classmethod
+    def around(cls, folder: PathLike) -> Repository | None:
+        """Return the outermost folder of the repository that contains a file or folder, or None."""
+        path = Path(os.path.realpath(folder))
+        found = next((parent for parent in (path, *path.parents) if (parent / ".git").exists()), None)
+        return None if found is None else cls(str(found))
+
+    def git(self, *arguments: str) -> bytes:
+        """Return the output of git. If it cannot be run or fails, FileError has the first line of its message."""
+        program = shutil.which("git")
+        if program is None or not os.path.isabs(program):
+            # On Windows, a program in the current folder would be found, which may be as hostile as the files.
+            raise FileError("git is not installed")
         # core.fsmonitor could name a program, which must not run just because a folder is read.
-        command = [program, "-C", str(folder), "-c", "core.fsmonitor=false", *listing]
+        command = [program, "-C", self.folder, "-c", "core.fsmonitor=false", *arguments]
         # Git sets GIT_DIR and others for its hooks. They would apply to this repository instead of that of the folder.
         environment = {name: value for name, value in os.environ.items() if name not in _OF_REPOSITORY}
         result = subprocess.run(
             command, capture_output=True, check=False, env=environment | {"GIT_OPTIONAL_LOCKS": "0"}
         )
-        if result.returncode == 0:
-            names = [os.fsdecode(name) for name in result.stdout.split(b"\0") if name]
-            return names or None  # an ignored folder that was named is read all the same
-        problem = os.fsdecode(result.stderr).strip().partition("\n")[0]
-    message = f"{folder}: files that git ignores are read too, because git could not list the files ({problem})."
-    warnings.warn(message, TreeletWarning, stacklevel=2)
-    return None
+        if result.returncode:
+            raise FileError(os.fsdecode(result.stderr).strip().partition("\n")[0])
+        return result.stdout

@@ -118,6 +118,10 @@ class Places(Sequence[SourcePlace]):
         """Return the same places with other names of files."""
         return self._of(list(map(renamed, self._files)), self._names, self._node_line, self._rows)
 
+    def with_files(self, files: Sequence[str], file: Any) -> Self:
+        """Return the same places in other files: `file` is the number of the file of each tree."""
+        return self._of(files, self._names, self._node_line, {**self._rows, "file": np.asarray(file, np.int32)})
+
     def __iter__(self) -> Iterator[SourcePlace]:
         return (self[index] for index in range(len(self)))
 
@@ -150,10 +154,12 @@ class Places(Sequence[SourcePlace]):
         outer = np.full(len(self), -1, np.int64)
         if self._node_line is None:
             return outer
-        begin, end = self._rows["begin"], self._rows["end"]
+        begin, end, file = (self._rows[name] for name in ("begin", "end", "file"))
         around: list[int] = []
-        for at in np.lexsort((-end, begin)).tolist():  # outer trees first
-            while around and end[around[-1]] < end[at]:
+        for at in np.lexsort(
+            (-end, begin, file)
+        ).tolist():  # outer trees first; equal files may share their lines of nodes
+            while around and (file[around[-1]] != file[at] or end[around[-1]] < end[at]):
                 around.pop()
             if around:
                 outer[at] = around[-1]

@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+import numpy as np
+
+from treelet import _core
 from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
 from treelet.errors import (
     FileError,
@@ -22,10 +25,21 @@ from treelet.errors import (
     TreeletWarning,
     TreeSizeError,
 )
-from treelet.formats.base import FORMATS, PARTS, Document, Format, OptionText, TreeLimits, option_values
-from treelet.formats.files import NOT_TEXT, ON_ERROR, PathLike, SkipLog, Source, open_source, open_target, unpacked_name
+from treelet.formats.base import FORMATS, PARTS, Columns, Document, Format, OptionText, TreeLimits, option_values
+from treelet.formats.files import (
+    NOT_TEXT,
+    NOT_VALID,
+    ON_ERROR,
+    PathLike,
+    SkipLog,
+    Source,
+    open_source,
+    open_target,
+    unpacked_name,
+)
 from treelet.formats.languages import BY_SUFFIX, UNITS, find_language
 from treelet.formats.paths import File, FoundFiles, find_files, listed_files
+from treelet.formats.places import Places
 from treelet.printable import shortened
 from treelet.work import progress_bar
 
@@ -351,13 +365,16 @@ def read_code_document(
     on_error: str = "skip",
     encoding: str = "utf-8",
     max_bytes: int | None = MAX_BYTES,
+    vendored: bool = True,
     log: SkipLog | None = None,
+    select: Callable[[list[File]], list[File]] | None = None,
     progress: bool | None = None,
     **limits: int | None,
 ) -> Document:
     """Read source files of any languages into one document. The parameters are those of `treelet.read_code`.
 
-    Skipped files and units are also recorded in `log`.
+    Skipped files and units are also recorded in `log`. Without `vendored`, so is the number of vendored and minified files,
+    which are left out of folders. `select` returns those of the files that were found that are read.
     """
     check_one_of("on_error", on_error, ON_ERROR)
     check_integer("max_bytes", max_bytes, optional=True)
@@ -365,20 +382,48 @@ def read_code_document(
     named = [find_language(str(name), "") for name in names]
     only = named[0].name if len(named) == 1 else None
     suffixes = {suffix for one in named for suffix in one.suffixes} or BY_SUFFIX
-    found = find_files(files, suffixes, exclude, max_bytes, encoding)
+    found = find_files(files, suffixes, exclude, max_bytes, encoding, vendored)
+    if log is not None:
+        log.vendored += found.vendored
     if each not in UNITS:  # only the files in whose languages `each` is a type of nodes
         files = [file for file in found.files if _may_have(file, each, only)]
         if not files:
             raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of a language that is read", each)
         found = found._replace(files=files)
+    if select is not None and found.files:
+        found = found._replace(files=select(found.files))
+        if not found.files:
+            return Document(
+                trees={"tree": Columns(_core.Store(), np.zeros(0, np.int32))}, places=Places.of_file("", [])
+            )
     size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
     options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
 
     def read(file: File, log: SkipLog) -> Document:
+        try:
+            return read_with(file, log, "python")
+        except FormatError as error:
+            # A file of another version of Python, or a damaged one: tree-sitter reads the functions without errors.
+            if (
+                on_error != "skip"
+                or each not in UNITS
+                or NOT_VALID not in error.message
+                or not isinstance(file, str | os.PathLike)
+            ):
+                raise
+            try:
+                document = read_with(file, log, "")
+            except (FormatError, FileError):  # such as a parser that is not installed
+                raise error from None
+            log.reread.append(str(error))
+            log.damaged.add(os.fspath(file))
+            return document
+
+    def read_with(file: File, log: SkipLog, own_parser: str) -> Document:
         with open_source(file, encoding, on_error) as source, _naming_memory(source):
             source.log = log
             rules = find_language(only, source.name)
-            if rules.name == "python":
+            if rules.name == own_parser:
                 units = "module" if each == "file" else each
                 document = FORMATS["python"].read(source, each=units, docstrings=docstrings, **options)
             else:
@@ -443,6 +488,7 @@ def _read_each(
                     raise
                 errors.append(error)
                 log.files.append(str(error))
+                log.damaged.add(_file_name(file))
             advance(1)
     log.files_read = len(documents)
     if not documents:

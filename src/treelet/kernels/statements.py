@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -52,6 +53,7 @@ _ROWS, _PAIRS = 512, 1 << 18  # of a search, at a time
 _ROUNDING = 1e-9
 
 Codes = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 Triples = tuple[Codes, Codes, Vector]
 
 
@@ -78,24 +80,11 @@ class _Statements(NamedTuple):
     def of(cls, bank: Treebank, base: _core.Store | None = None) -> _Statements:
         """Return the statements of all trees. They have the same codes as in `base` if they occur there."""
         store, roots = bank.columns
-        labels, label, child, start = store.labels, store.label, store.child, store.child_start
-        arity = np.diff(start)
-        parent = np.repeat(np.arange(len(label)), arity)
-        block = _which(labels, lambda text: _BLOCK.fullmatch(text) and text not in _NOT_A_BLOCK)[label] & (arity > 0)
-        field = np.flatnonzero(block & _which(labels, lambda text: text in _FIELDS)[label])
-        block[field] = _which(labels, lambda text: text in _PYTHON_STATEMENTS)[label[child[start[field]]]]
-        inner = _which(labels, _STATEMENT.fullmatch)[label]
-        inner &= (arity > 0) | _which(labels, lambda text: text in _SINGLE)[label]
-        inner[parent[block[child]]] = True  # a node with blocks is a statement, wherever it is
-        inner &= ~block
-        wrapper = np.flatnonzero((arity == 1) & _which(labels, lambda text: text == _WRAPPER)[label])
-        block[wrapper] = inner[child[start[wrapper]]]
-        inner[wrapper] &= ~block[wrapper]
-        parameters = _which(labels, _PARAMETERS.fullmatch)[label]
-        edge = np.flatnonzero(~block[child] & ~parameters[child] & (block[parent] | inner[child]))
-        headers, node = _core.reduced_copy(
-            store, (block | inner).view(np.uint8), ["$" if _BOUND.fullmatch(text) else text for text in labels], base
-        )
+        block, inner, begins = _kinds(store)
+        parent = np.repeat(np.arange(len(store)), np.diff(store.child_start))
+        edge, child = np.flatnonzero(begins), store.child
+        label = store.label
+        headers, node = _headers(store, block | inner, base)
         # The statements directly below each node, for each node of each tree, and the roots
         first, end = (np.searchsorted(parent[edge], np.arange(len(label)) + more) for more in (0, 1))
         weights = bank.weights()
@@ -117,6 +106,105 @@ class _Statements(NamedTuple):
         code = np.repeat(statement << _OCCURRENCES, count) + np.minimum(occurrence, (1 << _OCCURRENCES) - 1)
         ends = np.searchsorted(np.repeat(tree, count), np.arange(len(bank) + 1))
         return cls(headers, ends.astype(np.int64), code)
+
+
+def _kinds(store: _core.Store) -> tuple[Flags, Flags, Flags]:
+    """Return which nodes are blocks and which are statements wherever they are, and which children begin a statement."""
+    labels, label, child, start = store.labels, store.label, store.child, store.child_start
+    arity = np.diff(start)
+    parent = np.repeat(np.arange(len(label)), arity)
+    block = _which(labels, lambda text: _BLOCK.fullmatch(text) and text not in _NOT_A_BLOCK)[label] & (arity > 0)
+    field = np.flatnonzero(block & _which(labels, lambda text: text in _FIELDS)[label])
+    block[field] = _which(labels, lambda text: text in _PYTHON_STATEMENTS)[label[child[start[field]]]]
+    inner = _which(labels, _STATEMENT.fullmatch)[label]
+    inner &= (arity > 0) | _which(labels, lambda text: text in _SINGLE)[label]
+    inner[parent[block[child]]] = True  # a node with blocks is a statement, wherever it is
+    inner &= ~block
+    wrapper = np.flatnonzero((arity == 1) & _which(labels, lambda text: text == _WRAPPER)[label])
+    block[wrapper] = inner[child[start[wrapper]]]
+    inner[wrapper] &= ~block[wrapper]
+    parameters = _which(labels, _PARAMETERS.fullmatch)[label]
+    return block, inner, ~block[child] & ~parameters[child] & (block[parent] | inner[child])
+
+
+def _headers(store: _core.Store, cut: Flags, base: _core.Store | None = None) -> tuple[_core.Store, NDArray[np.int32]]:
+    """Return a store of all nodes without the parts below them that are cut, and the number of each node there."""
+    labels = ["$" if _BOUND.fullmatch(text) else text for text in store.labels]
+    return _core.reduced_copy(store, cut.view(np.uint8), labels, base)
+
+
+class _Statement(NamedTuple):
+    """A statement of a tree; see `StatementOverlap.statements`.
+
+    Attributes
+    ----------
+    number : int
+        Equal statements have equal numbers.
+    nodes : ndarray of int
+        Positions of its nodes in the tree, parents before children. Equal statements have equally many nodes.
+    variables : ndarray of int
+        For each node, k if its label is the bound name ``$k``, otherwise -1.
+    """
+
+    number: int
+    nodes: Codes
+    variables: Codes
+
+
+class _LocatedStatements:
+    """The statements of each tree of a bank, with their nodes: ``located[i]`` is the list of those of tree i, in order."""
+
+    def __init__(self, bank: Treebank) -> None:
+        store, roots = bank.compact().columns
+        block, inner, begins = _kinds(store)
+        _, number = _headers(store, block | inner)
+        bound = np.array([int(text[1:]) if _BOUND.fullmatch(text) else -1 for text in store.labels] or [-1], np.int64)
+        sizes = _core.tree_sizes(store, np.arange(len(store), dtype=np.int32))[0].astype(np.int64)
+        present = np.flatnonzero(roots >= 0)
+        length = np.zeros(len(roots), np.int64)
+        length[present] = sizes[roots[present]]
+        self._start = np.concatenate([[0], np.cumsum(length)])
+        owner = np.empty(self._start[-1], np.int64)  # the node that begins the statement of each node; -1 for blocks
+        numbers, self._variable = np.empty_like(owner), np.empty_like(owner)
+        child, child_start, arity = store.child, store.child_start, np.diff(store.child_start)
+        # One level of all trees at a time: positions in the arrays above, nodes of the store, and statements
+        at, node = self._start[:-1][present], roots[present].astype(np.int64)
+        first = at
+        while len(at):
+            owner[at] = np.where(block[node], -1, first)
+            numbers[at], self._variable[at] = number[node], bound[store.label[node]]
+            count = arity[node]
+            row = np.repeat(np.arange(len(at)), count)
+            before = np.cumsum(count) - count
+            slot = child_start[node][row] + np.arange(len(row)) - before[row]
+            node = child[slot].astype(np.int64)
+            past = np.cumsum(sizes[node]) - sizes[node]
+            at = at[row] + 1 + past - past[before[row]]
+            first = np.where(begins[slot], at, first[row])
+        self._nodes = np.argsort(owner, kind="stable")
+        self._nodes = self._nodes[np.searchsorted(owner[self._nodes], 0) :]
+        self._begin = np.flatnonzero(np.r_[True, np.diff(owner[self._nodes]) != 0][: len(self._nodes)])
+        heads = owner[self._nodes[self._begin]]
+        self._number = numbers[heads]
+        self._first = np.searchsorted(heads, self._start)
+        self._begin = np.append(self._begin, len(self._nodes))
+
+    def __len__(self) -> int:
+        return len(self._start) - 1
+
+    @property
+    def sizes(self) -> Codes:
+        """The number of statements of each tree."""
+        return np.diff(self._first)
+
+    def __getitem__(self, tree: int) -> list[_Statement]:
+        cuts = self._begin[self._first[tree] : self._first[tree + 1] + 1].tolist()
+        numbers = self._number[self._first[tree] : self._first[tree + 1]].tolist()
+        parts = [self._nodes[begin:end] for begin, end in pairwise(cuts)]
+        start = self._start[tree]
+        return [
+            _Statement(number, part - start, self._variable[part]) for number, part in zip(numbers, parts, strict=True)
+        ]
 
 
 def _which(labels: list[str], is_so: Any) -> NDArray[np.bool_]:
@@ -279,6 +367,23 @@ class StatementOverlap(Kernel):
         evaluator.ready()
         assert evaluator._ready is not None
         return _reaching(*evaluator._ready, threshold)
+
+    def statements(self, X: Any) -> _LocatedStatements:
+        r"""Return the statements of each tree, in the order of the source, with the positions of their nodes.
+
+        With ``bank.places.node_lines(i)``, the positions give the lines of each statement.
+
+        Examples
+        --------
+        >>> import io
+        >>> import treelet as tl
+        >>> source = io.StringIO("def mean(values):\n    total = sum(values)\n    return total / len(values)\n")
+        >>> code = tl.read_code(source, language="python", identifiers="anonymous")
+        >>> lines = code.places.node_lines(0)
+        >>> [sorted({*lines[statement.nodes].tolist()}) for statement in tl.StatementOverlap().statements(code)[0]]
+        [[1], [2], [3]]
+        """
+        return _LocatedStatements(self.coerce(X))
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         values = (self.coerce(X).columns.roots >= 0).astype(np.float64)

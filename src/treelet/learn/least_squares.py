@@ -26,7 +26,7 @@ from treelet.learn.fits import one_fit
 from treelet.learn.persist import are_floats, register
 from treelet.matrices import parse_memory
 from treelet.matrices.operator import Products
-from treelet.resources import DEFAULT_MEMORY
+from treelet.resources import Resources
 from treelet.work import digits_reached, progress_bar
 
 # --- least squares from one eigendecomposition ------------------------------------------------------------------------
@@ -532,7 +532,7 @@ class LeastSquares(KernelLearner):
         self, kernel: Kernel | None, data: Any, y: Matrix, single: bool, inward: Linear = _same, outward: Linear = _same
     ) -> None:
         """Fit by conjugate gradients, with the matrix `inward` K `outward`: functions that apply a matrix and its transpose."""
-        n, budget = len(data), parse_memory(self.memory) or DEFAULT_MEMORY
+        n, budget = len(data), Resources.of(memory=self.memory).memory
         rank = min(n, _RANK, max(1, budget // (24 * n)))  # 12 bytes per feature and example while they are computed
 
         def between(rows: Rows, columns: Rows) -> Matrix:

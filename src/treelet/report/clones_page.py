@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treelet.checks import plural
 from treelet.drawing import web
 from treelet.drawing.leaves import shortened
-from treelet.errors import NotEnoughMemoryError, TreeletError
+from treelet.errors import TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.printable import printable
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
@@ -37,12 +37,12 @@ _LINES = 400  # lines of a function that are shown
 _SOURCE = 8_000_000  # characters of source in the page
 _NAMED = 10  # damaged files that are named
 _OPENED = 64  # files whose lines are kept in memory
-_SIGNS = {"changed": "~~", "inserted": " +", "deleted": "- "}
+_SIGNS = {"changed": "~~", "inserted": " +", "deleted": "- ", "moved": "mm", "variables": "vv"}
 """Signs of lines on the side of the medoid and on the side of the member."""
 _TEXT_ONLY = "."
 _STYLE = """
-:root { --changed: #fff0bf; --changed-mark: #f2cf66; --inserted: #d8f0dc; --inserted-mark: #1d7a3a; --deleted: #fbdcd6; --deleted-mark: #c0341d; --filler: #f3f4f6; }
-@media screen and (prefers-color-scheme: dark) { :root { --changed: #3a3113; --changed-mark: #7a6419; --inserted: #15331f; --inserted-mark: #5fc983; --deleted: #431f1a; --deleted-mark: #f08d7c; --filler: #191c20; } }
+:root { --changed: #fff0bf; --changed-mark: #f2cf66; --inserted: #d8f0dc; --inserted-mark: #1d7a3a; --deleted: #fbdcd6; --deleted-mark: #c0341d; --moved: #e3ecfb; --filler: #f3f4f6; }
+@media screen and (prefers-color-scheme: dark) { :root { --changed: #3a3113; --changed-mark: #7a6419; --inserted: #15331f; --inserted-mark: #5fc983; --deleted: #431f1a; --deleted-mark: #f08d7c; --moved: #1a2a44; --filler: #191c20; } }
 body { max-width: 84rem; } .aside { color: var(--faint); } [hidden] { display: none !important; }
 .settings td, .settings th { text-align: left; overflow-wrap: anywhere; vertical-align: baseline; }
 .signs { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; list-style: none; margin: .6rem 0; padding: 0; font-size: .92rem; }
@@ -68,6 +68,7 @@ body { max-width: 84rem; } .aside { color: var(--faint); } [hidden] { display: n
 .gutter::before { content: attr(data-line); flex: 1; text-align: right; } .gutter::after { content: attr(data-sign); width: 1.3rem; text-align: center; font-weight: 700; color: var(--ink); }
 .line.filler { background: var(--filler); } .text-only .gutter::after { font-weight: 400; color: var(--faint); }
 .changed, .changed .gutter { background: var(--changed); } .inserted, .inserted .gutter { background: var(--inserted); } .deleted, .deleted .gutter { background: var(--deleted); }
+.moved, .moved .gutter, .variables, .variables .gutter { background: var(--moved); }
 .changed .gutter { box-shadow: inset 3px 0 var(--changed-mark); } .inserted .gutter { box-shadow: inset 3px 0 var(--inserted-mark); } .deleted .gutter { box-shadow: inset 3px 0 var(--deleted-mark); }
 mark { color: inherit; background: none; text-decoration: underline dotted var(--faint) 1px; text-underline-offset: .2em; }
 .inserted mark, .deleted mark { text-decoration: underline solid currentColor 1px; } .changed mark { background: var(--changed-mark); border-radius: 2px; text-decoration: underline solid currentColor 1px; }
@@ -258,7 +259,9 @@ def _legend() -> str:
         ("changed", "~", "changed"),
         ("deleted", "−", "only in the medoid"),
         ("inserted", "+", "only in the member"),
-        ("", "≈", "other names, comments or layout; the trees are equal"),
+        ("moved", "↕", "the same statement in another place"),
+        ("variables", "≠", "the same statement with other variables"),
+        ("", "≈", "other names, comments or layout"),
     ]
     listed = "".join(f'<li><b class="{kind}">{sign}</b>{meaning}</li>' for kind, sign, meaning in keys)
     about = paragraphs(
@@ -287,13 +290,12 @@ def _family(family: CloneFamily, reader: _SourceReader, number: int) -> str:
         other, problem = reader.read(member)
         pair = None
         if source is not None and other is not None:
-            try:
-                pair = _compared(source, other, family.differences(index))
-            except NotEnoughMemoryError:
-                problem = "The functions are too large to find their differences."
+            pair = _compared(source, other, family.differences(index))
         sources.append(other if pair else None)
         pairs.append(pair)
-        items.append(_member(position, f"{member.similarity:.3f}", reader.place(member), problem, choosable=bool(pair)))
+        about = f"{member.shared_statements:,} of {member.statements:,} statements are the same"
+        values = f"{member.similarity:.3f}", reader.place(member), problem, about
+        items.append(_member(position, *values, choosable=bool(pair)))
     if len(others) + 1 < len(family.members):
         items.append(f'<li class="aside">… and {plural(len(family.members) - len(others) - 1, "more member")}</li>')
     files = len({member.file for member in family.members})
@@ -312,8 +314,9 @@ def _family(family: CloneFamily, reader: _SourceReader, number: int) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _member(position: int, similarity: str, place: Html, problem: str, *, choosable: bool) -> str:
-    note = f'<span class="problem">{said(printable(problem))}</span>' if problem else ""
+def _member(position: int, similarity: str, place: Html, problem: str, about: str = "", *, choosable: bool) -> str:
+    note = f' <span class="aside">{about}</span>' if about else ""
+    note += f'<span class="problem">{said(printable(problem))}</span>' if problem else ""
     tag, kind = ("button", ' type="button"') if choosable else ("div", "")
     content = f"<span>{similarity}</span><span><code>{place}</code>{note}</span>"
     return f'<li><{tag}{kind} class="member" data-member="{position}">{content}</{tag}></li>'
@@ -357,7 +360,9 @@ def _compared(medoid: _SourceExcerpt, member: _SourceExcerpt, differences: Seque
             for offset, line in enumerate(range(span[0], span[1] + 1)):
                 place = line - sides[side].first
                 if 0 <= place < len(signs[side]) and signs[side][place] == " ":
-                    signs[side][place], keys[side][place] = sign, (number, offset)
+                    # Lines of one difference stand side by side, except those that were moved.
+                    key = (number, offset, side if difference.kind == "moved" else 0)
+                    signs[side][place], keys[side][place] = sign, key
     blocks = []
     for _, a, b, c, d in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
         blocks.append((a, b, c, d))

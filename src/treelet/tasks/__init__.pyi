@@ -1,5 +1,6 @@
 """Complete tasks, from data to a measured result: reranking of parses, semantic roles and relations, and clones in source code."""
 
+from treelet.tasks.check import check_clones as check_clones
 from treelet.tasks.clones import CloneFamily as CloneFamily
 from treelet.tasks.clones import CloneMember as CloneMember
 from treelet.tasks.clones import CloneReport as CloneReport

@@ -9,10 +9,10 @@ import re
 import time
 import warnings
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote
@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 import treelet
 from treelet.checks import check_integer, check_one_of, is_number, plural, wrong
 from treelet.corpora.families import SimilarPairs
-from treelet.edits import EditDistance, EditOperation, edit_script
-from treelet.edits.distance import check_sizes, tree_sizes
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats.adapters import IDENTIFIERS
 from treelet.formats.files import PathLike, SkipLog, unpacked_name, unreadable
@@ -33,14 +31,14 @@ from treelet.formats.paths import File
 from treelet.formats.places import Places
 from treelet.formats.reading import read_code_document
 from treelet.kernels import StatementOverlap
-from treelet.resources import DEFAULT_MEMORY, Resources
+from treelet.resources import Resources
 from treelet.structures.treebank import Treebank
+from treelet.tasks.code_cache import CodeCache
 
 # --- the result of `find_clones` --------------------------------------------------------------------------------------
 
-_FORMAT = "treelet-clones-2"
+_FORMAT = "treelet-clones-3"
 """Version of the JSON form. Fingerprints of other versions cannot be compared."""
-_PLACEHOLDER = "$"  # first character of the names that replace identifiers
 
 Lines = tuple[int, int]
 """First and last line."""
@@ -61,6 +59,8 @@ class CloneMember(NamedTuple):
         Share of statements that are the same in the medoid, as in `treelet.StatementOverlap`; 1 for the medoid itself.
     lines : int
         Number of lines of code: without comments, blank lines and, in Python, docstrings.
+    statements, shared_statements : int
+        Number of statements, and of those that the medoid has in common.
     """
 
     file: str
@@ -69,6 +69,8 @@ class CloneMember(NamedTuple):
     name: str
     similarity: float
     lines: int
+    statements: int
+    shared_statements: int
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} {self.name}"
@@ -79,8 +81,10 @@ class LineDifference(NamedTuple):
 
     Attributes
     ----------
-    kind : {"changed", "inserted", "deleted"}
-        How the lines of the medoid become those of the member.
+    kind : {"changed", "inserted", "deleted", "moved", "variables"}
+        How the lines of the medoid become those of the member. The first three are lines of statements that only one of
+        them has. ``"moved"`` is a common statement in another place, and ``"variables"`` one that uses other variables
+        than a consistent renaming would give.
     medoid_lines, member_lines : (int, int) or None
         First and last line in both files. None for the medoid if lines are inserted, and for the member if they are
         deleted.
@@ -110,8 +114,7 @@ class CloneFamily:
     members: list[CloneMember]
     medoid: int
     language: str
-    _trees: Treebank = field(compare=False)
-    _memory: int = field(default=DEFAULT_MEMORY, compare=False)
+    _bodies: _Bodies = field(compare=False)
     new_members: list[int] = field(default_factory=list)
 
     @property
@@ -126,42 +129,62 @@ class CloneFamily:
         low, high = (f"{value:.2f}" for value in self.similarity)
         return low if low == high else f"{low} to {high}"
 
-    @property
+    @cached_property
     def saved_lines(self) -> int:
         """Lines of code that one common function could save.
 
-        Each member but the medoid counts with the lines of the shorter of both functions, times the similarity. So this is
-        an estimate of the lines that are the same.
+        Each member but the medoid counts with its lines in common with the medoid: the lines of common statements
+        without those of other statements. If all statements are common, all lines of code are.
         """
-        medoid = self.members[self.medoid]
-        others = [member for at, member in enumerate(self.members) if at != self.medoid]
-        return sum(int(member.similarity * min(member.lines, medoid.lines) + 1e-9) for member in others)
+        medoid, saved = self.members[self.medoid], 0
+        for at, member in enumerate(self.members):
+            if at != self.medoid:
+                lines = [len(some) for some in self._pair(at).shared_lines()]
+                whole = member.shared_statements == member.statements == medoid.statements
+                saved += min(member.lines, medoid.lines) if whole else min(lines)
+        return saved
 
     @cached_property
     def fingerprints(self) -> list[str]:
         """Fingerprint of each member. Members have equal fingerprints if their trees are equal."""
-        texts = (f"{self.language} {text}" for text in self._trees.strings())
+        texts = (f"{self.language} {text}" for text in self._bodies.trees.strings())
         return [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32] for text in texts]
+
+    def _pair(self, member: int) -> _Pair:
+        return _Pair(self._bodies[self.medoid], self._bodies[member])
+
+    def shared_lines(self, member: int) -> list[Lines]:
+        """Return the lines of a member, given by its index, whose statements are all in common with the medoid."""
+        ranges: list[Lines] = []
+        for line in sorted(self._pair(member).shared_lines()[1]):
+            if ranges and ranges[-1][1] == line - 1:
+                ranges[-1] = ranges[-1][0], line
+            else:
+                ranges.append((line, line))
+        return ranges
 
     def differences(self, member: int) -> list[LineDifference]:
         """Return the lines in which a member, given by its index, differs from the medoid.
 
-        The cheapest edit script between both functions decides which parts correspond. Consistently renamed
-        variables are not a difference.
-
-        Raises
-        ------
-        NotEnoughMemoryError
-            If the edit script needs more than the memory limit of `find_clones`: 16 n² bytes for two functions of n
-            nodes.
+        Lines differ if their statements are not in common. Consistently renamed variables are not a difference.
         """
-        pair = self._trees[[self.medoid, member]]
-        first, second = pair.columns.roots
-        if first != second:  # equal trees need no table
-            size, other_size = tree_sizes(pair)[0].tolist()
-            check_sizes(size, other_size, limit=self._memory)
-        script = edit_script(pair[0], pair[1], EditDistance(rename=_rename_cost))
-        return _line_differences(_changes(script), script.mapping, pair.places)
+        return self._pair(member).differences()
+
+    def reason(self, member: int) -> str:
+        """Return how many statements of a member are those of the medoid, and which lines differ; empty if none do."""
+        differences = self.differences(member)
+        own = self.members[member]
+        return _reason_text(own.statements, own.shared_statements, differences) if differences else ""
+
+    def _lines(self, member: int) -> dict[str, Any]:
+        """Return the lines that a member shares with the medoid and the others, for JSON."""
+        if member == self.medoid:
+            return {}
+        differences = [
+            {name: list(value) if isinstance(value, tuple) else value for name, value in difference._asdict().items()}
+            for difference in self.differences(member)
+        ]
+        return {"shared_lines": [list(lines) for lines in self.shared_lines(member)], "differences": differences}
 
     def __repr__(self) -> str:
         return f"<CloneFamily: {len(self.members):,} functions, similarity {self.similarity_range}>"
@@ -178,14 +201,18 @@ class CloneReport:
     files, functions, lines : int
         Numbers of files that were read, of functions that were compared, and of their lines of code. The lines of a
         nested function are counted once.
-    short_functions : int
-        Number of functions that are too short to be compared.
+    short_functions, silenced_functions : int
+        Numbers of functions that are too short to be compared, and of functions with a comment that leaves them out.
+    vendored_files : int
+        Number of vendored and minified files that were left out.
     skipped_files, skipped_functions : int
         Numbers of files that could not be read, and of functions with syntax errors in files that could.
     seconds : float
         Duration of reading and comparing.
     options : dict
         Options of `find_clones` that determine the result.
+    changed_functions : int or None
+        Number of new and changed functions, in a result of `check_clones`.
     """
 
     families: list[CloneFamily]
@@ -193,10 +220,13 @@ class CloneReport:
     functions: int
     lines: int
     short_functions: int
+    silenced_functions: int
+    vendored_files: int
     skipped_files: int
     skipped_functions: int
     seconds: float
     options: dict[str, Any]
+    changed_functions: int | None = None
 
     @property
     def saved_lines(self) -> int:
@@ -251,6 +281,8 @@ class CloneReport:
             "functions",
             "lines",
             "short_functions",
+            "silenced_functions",
+            "vendored_files",
             "skipped_files",
             "skipped_functions",
         )
@@ -258,6 +290,7 @@ class CloneReport:
             "format": _FORMAT,
             "options": self.options,
             **{name: getattr(self, name) for name in counts},
+            **({} if self.changed_functions is None else {"changed_functions": self.changed_functions}),
             "seconds": round(self.seconds, 3),
             "saved_lines": self.saved_lines,
             "families": [
@@ -266,9 +299,12 @@ class CloneReport:
                     "similarity": list(family.similarity),
                     "saved_lines": family.saved_lines,
                     "medoid": family.medoid,
+                    "new_members": family.new_members,
                     "members": [
-                        {**member._asdict(), "fingerprint": fingerprint}
-                        for member, fingerprint in zip(family.members, family.fingerprints, strict=True)
+                        {**member._asdict(), "fingerprint": fingerprint, **family._lines(at)}
+                        for at, (member, fingerprint) in enumerate(
+                            zip(family.members, family.fingerprints, strict=True)
+                        )
                     ],
                 }
                 for family in self.families
@@ -304,8 +340,13 @@ class CloneReport:
             name = names.pop(first)
             similar, listed = plural(len(names), "similar function"), enumerate(names, 1)
             links = ", ".join(f"[{other}]({number})" for number, other in listed)
-            locations = [_location(member) for member in family.members]
+            locations = [
+                {**_location(member), **({"message": {"text": reason}} if reason else {})}
+                for at, member in enumerate(family.members)
+                for reason in [family.reason(at)]
+            ]
             location = locations.pop(first)
+            location.pop("message", None)
             identity = hashlib.sha256("".join(sorted(family.fingerprints)).encode()).hexdigest()[:32]
             results.append(
                 {
@@ -368,61 +409,200 @@ def _location(member: CloneMember) -> dict[str, Any]:
 # --- differences ------------------------------------------------------------------------------------------------------
 
 
-def _rename_cost(first: str, second: str) -> float:
-    """Return the cost of renaming a label: variables without names may be renamed freely."""
-    return 0.0 if first.startswith(_PLACEHOLDER) and second.startswith(_PLACEHOLDER) else 1.0
+class _Body(NamedTuple):
+    """The statements of a function: their numbers, and for each node of each its line and its variable, or -1."""
+
+    numbers: list[int]
+    lines: list[list[int]]
+    variables: list[list[int]]
 
 
-def _changes(script: Iterable[EditOperation]) -> list[EditOperation]:
-    """Return the operations that change something other than the name of a variable.
+class _Bodies(Sequence[_Body]):
+    """The statements of functions, which are found once for all of them."""
 
-    A variable corresponds to the variable of the other function that most often stands in its place.
+    def __init__(self, trees: Treebank, rows: range, located: Any = None) -> None:
+        self._all, self._rows = trees, rows
+        self._located = StatementOverlap().statements(trees) if located is None else located
+
+    @property
+    def trees(self) -> Treebank:
+        return self._all[self._rows.start : self._rows.stop]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return _Bodies(self._all, self._rows[index], self._located)
+        row = self._rows[index]
+        lines, statements = _places(self._all).node_lines(row), self._located[row]
+        assert lines is not None  # functions were read from files
+        return _Body(
+            [statement.number for statement in statements],
+            [lines[statement.nodes].tolist() for statement in statements],
+            [statement.variables.tolist() for statement in statements],
+        )
+
+    def sizes(self) -> list[int]:
+        """Return the number of statements of each function."""
+        return list(self._located.sizes[self._rows.start : self._rows.stop].tolist())
+
+
+_REPEATED = 4096
+"""Largest number of pairs of equal statements among which the best order is searched."""
+
+
+class _Pair:
+    """The medoid and a member, and which of their statements correspond."""
+
+    def __init__(self, medoid: _Body, member: _Body) -> None:
+        self._sides = medoid, member
+        self._kept, self._moved = _common(medoid.numbers, member.numbers)
+
+    def _changed(self) -> list[set[int]]:
+        """Return the lines of the statements of each side that are not in common."""
+        common = [{pair[side] for pair in (*self._kept, *self._moved)} for side in (0, 1)]
+        return [
+            {line for at, lines in enumerate(body.lines) if at not in known for line in lines}
+            for body, known in zip(self._sides, common, strict=True)
+        ]
+
+    def shared_lines(self) -> list[set[int]]:
+        """Return the lines of each side that belong to common statements only."""
+        pairs, changed = (*self._kept, *self._moved), self._changed()
+        return [
+            {line for pair in pairs for line in self._sides[side].lines[pair[side]]} - changed[side] for side in (0, 1)
+        ]
+
+    def differences(self) -> list[LineDifference]:
+        """Return the lines that differ, in ranges which are separated by lines that both functions have."""
+        changes_here, changes_there = self._changed()
+        medoid, member = self._sides
+        forth: defaultdict[int, set[int]] = defaultdict(set)
+        for at, other in self._kept:
+            for source, target in zip(medoid.lines[at], member.lines[other], strict=True):
+                forth[source].add(target)
+        # A line of which only a part is new corresponds to a line of the other function, which is changed too.
+        pairs = [(line, other) for line, others in forth.items() for other in others]
+        changed = sorted(changes_here | {line for line, other in pairs if other in changes_there})
+        other_changed = sorted(changes_there | {other for line, other in pairs if line in changes_here})
+        unchanged = {line: max(others) for line, others in forth.items() if not others & {*other_changed}}
+        common = _increasing([(line, other) for line, other in sorted(unchanged.items()) if line not in {*changed}])
+        differences = []
+        last = (1 << 62, 1 << 62)
+        for (begin, other_begin), (end, other_end) in zip([(0, 0), *common], [*common, last], strict=True):
+            own = [line for line in changed if begin < line < end]
+            others = [line for line in other_changed if other_begin < line < other_end]
+            if own or others:
+                kind = "changed" if own and others else "deleted" if own else "inserted"
+                differences.append(LineDifference(kind, *(_range(lines) for lines in (own, others))))
+        return differences + self._renamed() + self._runs()
+
+    def _renamed(self) -> list[LineDifference]:
+        """Return the lines of common statements with other variables.
+
+        A variable corresponds to the variable of the other function that most often stands in its place.
+        """
+        medoid, member = self._sides
+        nodes = [
+            (*variables, *lines)
+            for at, other in (*self._kept, *self._moved)
+            for variables, lines in zip(
+                zip(medoid.variables[at], member.variables[other], strict=True),
+                zip(medoid.lines[at], member.lines[other], strict=True),
+                strict=True,
+            )
+            if variables[0] >= 0
+        ]
+        forth: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        back: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        for first, second, _, _ in nodes:
+            forth[first][second] += 1
+            back[second][first] += 1
+        usual, usual_back = ({name: some.most_common(1)[0][0] for name, some in way.items()} for way in (forth, back))
+        lines = {
+            (line, other)
+            for first, second, line, other in nodes
+            if (usual[first], usual_back[second]) != (second, first)
+        }
+        return [LineDifference("variables", (line, line), (other, other)) for line, other in sorted(lines)]
+
+    def _runs(self) -> list[LineDifference]:
+        """Return the lines of statements that were moved, those that were moved together in one range."""
+        runs: list[list[tuple[int, int]]] = []
+        for at, other in self._moved:
+            if runs and runs[-1][-1] == (at - 1, other - 1):
+                runs[-1].append((at, other))
+            else:
+                runs.append([(at, other)])
+        return [
+            LineDifference(
+                "moved",
+                *(_range([line for pair in run for line in self._sides[side].lines[pair[side]]]) for side in (0, 1)),
+            )
+            for run in runs
+        ]
+
+
+_KINDS = {"changed": "changed", "inserted": "inserted", "moved": "moved", "variables": "with other variables"}
+_RANGES = 6  # ranges of lines to name
+
+
+def _reason_text(statements: int, shared: int, differences: list[LineDifference], other: str = "of the medoid") -> str:
+    """Return why two functions are similar, and the lines in which one differs from the `other`, as a short text.
+
+    >>> _reason_text(13, 12, [LineDifference("changed", (3, 4), (5, 7)), LineDifference("deleted", (9, 9), None)])
+    '12 of 13 statements are the same; lines 5-7 changed; line 9 of the medoid deleted'
     """
-    operations = list(script)
-    partners: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    back: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for operation in operations:
-        if operation.source_label is not None and operation.target_label is not None:
-            partners[operation.source_label][operation.target_label] += 1
-            back[operation.target_label][operation.source_label] += 1
-
-    def changes(operation: EditOperation) -> bool:
-        source, target = operation.source_label, operation.target_label
-        if source is None or target is None or not source.startswith(_PLACEHOLDER) or operation.cost:
-            return operation.kind != "keep"
-        usual, usual_back = partners[source].most_common(1)[0][0], back[target].most_common(1)[0][0]
-        return (usual, usual_back) != (target, source)
-
-    return [operation for operation in operations if changes(operation)]
+    texts = [f"{shared:,} of {statements:,} statements are the same"]
+    for kind, text in _KINDS.items():
+        if lines := [one.member_lines for one in differences if one.kind == kind and one.member_lines]:
+            texts.append(f"{_ranges_text(lines)} {text}")
+    if deleted := [one.medoid_lines for one in differences if one.kind == "deleted" and one.medoid_lines]:
+        texts.append(f"{_ranges_text(deleted)} {other} deleted")
+    return "; ".join(texts)
 
 
-def _line_differences(
-    changes: list[EditOperation], mapping: list[tuple[int, int]], places: Places | None
-) -> list[LineDifference]:
-    """Fold changed nodes to ranges of lines, which are separated by lines that both functions have."""
-    assert places is not None  # functions were read from files
-    lines, other_lines = (places.node_lines(at).tolist() for at in (0, 1))  # type: ignore[union-attr]
-    changes_here = {lines[operation.source] for operation in changes if operation.source is not None}
-    changes_there = {other_lines[operation.target] for operation in changes if operation.target is not None}
-    forth: defaultdict[int, set[int]] = defaultdict(set)
-    for source, target in mapping:
-        forth[lines[source]].add(other_lines[target])
-    # A line of which only a part is new corresponds to a line of the other function, which is changed too.
-    pairs = [(line, other) for line, others in forth.items() for other in others]
-    changed = sorted(changes_here | {line for line, other in pairs if other in changes_there})
-    other_changed = sorted(changes_there | {other for line, other in pairs if line in changes_here})
-    unchanged = {line: max(others) for line, others in forth.items() if not others & {*other_changed}}
-    common = _increasing([(line, other) for line, other in sorted(unchanged.items()) if line not in {*changed}])
-    differences = []
-    last = (1 << 62, 1 << 62)
-    for (begin, other_begin), (end, other_end) in zip([(0, 0), *common], [*common, last], strict=True):
-        own = [line for line in changed if begin < line < end]
-        other = [line for line in other_changed if other_begin < line < other_end]
-        if own or other:
-            kind = "changed" if own and other else "deleted" if own else "inserted"
-            ranges = [(min(lines), max(lines)) if lines else None for lines in (own, other)]
-            differences.append(LineDifference(kind, *ranges))
-    return differences
+def _ranges_text(ranges: list[Lines]) -> str:
+    """Write ranges of lines.
+
+    >>> _ranges_text([(3, 3), (5, 7)]), _ranges_text([(4, 4)])
+    ('lines 3, 5-7', 'line 4')
+    """
+    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in ranges[:_RANGES]]
+    more = ", ..." if len(ranges) > _RANGES else ""
+    several = len(ranges) > 1 or ranges[0][0] != ranges[0][1]
+    return f"{'lines' if several else 'line'} {', '.join(texts)}{more}"
+
+
+def _range(lines: list[int]) -> Lines | None:
+    return (min(lines), max(lines)) if lines else None
+
+
+def _common(first: list[int], second: list[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the pairs of equal statements of two functions: as many as possible in the same order, and then those moved.
+
+    >>> _common([1, 2, 3, 3], [2, 3, 1, 4])
+    ([(1, 0), (2, 1)], [(0, 2)])
+    """
+    if first == second:
+        return [(at, at) for at in range(len(first))], []
+    where: defaultdict[int, list[int]] = defaultdict(list)
+    for at, number in enumerate(second):
+        where[number].append(at)
+    count, seen = Counter(first), Counter[int]()
+    pairs = []
+    for at, number in enumerate(first):
+        others = where.get(number, [])
+        if count[number] * len(others) > _REPEATED:  # the k-th occurrence and the k-th one
+            others = others[seen[number] : seen[number] + 1]
+            seen[number] += 1
+        pairs += [(at, other) for other in reversed(others)]
+    kept = _increasing(pairs)  # later pairs first, so a statement is in one pair at most
+    known, known_there = {at for at, _ in kept}, {other for _, other in kept}
+    rest = {number: deque(at for at in places if at not in known_there) for number, places in where.items()}
+    moved = [(at, rest[number].popleft()) for at, number in enumerate(first) if at not in known and rest.get(number)]
+    return kept, moved
 
 
 def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -460,9 +640,10 @@ def find_clones(
     identifiers: str = "anonymous",
     against: File | Sequence[File] | None = None,
     exclude: str | Collection[str] = (),
+    vendored: bool = False,
     encoding: str = "utf-8",
+    cache: PathLike | None = None,
     n_jobs: int | None = 1,
-    memory: int | float | str | None = None,
     progress: bool | None = None,
 ) -> CloneReport:
     r"""Find families of similar functions in source code.
@@ -491,13 +672,16 @@ def find_clones(
         of both sides. Its medoid and the copies of the medoid are from one side, all other members from the other.
     exclude : str or list of str, default ()
         Patterns of files and folders to leave out, such as ``"tests"`` or ``"*.min.js"``.
+    vendored : bool, default False
+        Whether to read vendored and minified files of folders, too: those in folders such as ``node_modules``, ``vendor``
+        and ``third_party``, those called ``*.min.js``, and those with very long lines.
     encoding : str, default "utf-8"
         Encoding of the files. A Python file may declare another one.
+    cache : path, optional
+        Folder of the functions that were read before. Only files that are not there are read, and then added. Files are
+        known by their content. Default: no cache.
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core.
-    memory : int or str, optional
-        Memory limit of `CloneFamily.differences`. Default: 1 GiB. The comparison itself needs much less memory than the
-        functions.
     progress : bool, optional
         Show progress on standard error. Default: as in `treelet.config_context`.
 
@@ -526,7 +710,7 @@ def find_clones(
     >>> files = [io.StringIO(first), io.StringIO(second)]
     >>> report = find_clones(files, languages="python", min_lines=3)
     >>> report
-    <CloneReport: 1 family among 2 functions, 2 lines>
+    <CloneReport: 1 family among 2 functions, 3 lines>
     >>> [str(member) for member in report.families[0].members]
     ['<stream>:1 mean', '<stream>:1 average']
     >>> report.families[0].differences(1)
@@ -541,19 +725,20 @@ def find_clones(
         languages = sorted(languages)
     if against is not None and not _listed([against]):
         raise wrong("against", "a path, an open file or a list of them", against, of="find_clones", optional=True)
-    limit = Resources.of(n_jobs, memory, progress=progress, owner="find_clones").memory
-    logs = [SkipLog(), SkipLog()]
+    Resources.of(n_jobs, progress=progress, owner="find_clones")
+    logs, store = [SkipLog(), SkipLog()], None if cache is None else CodeCache(cache)
     reading: dict[str, Any] = {
         "language": languages,
         "identifiers": identifiers,
         "exclude": exclude,
+        "vendored": vendored,
         "encoding": encoding,
         "progress": progress,
     }
-    sides = [_functions(_listed(paths), reading, logs[0])]
+    sides = [Units.read(_listed(paths), reading, logs[0], store)]
     if against is not None:
-        other = _known_functions(_listed([against]), reading, logs[1])
-        real = cache(os.path.realpath)  # many functions are in the same file
+        other = _known_functions(_listed([against]), reading, logs[1], store)
+        real = lru_cache(os.path.realpath)  # many functions are in the same file
         known = {real(place.file) for place in sides[0].places or ()}
         apart = [at for at, place in enumerate(other.places or ()) if real(place.file) not in known]
         if not apart and len(other):
@@ -565,20 +750,23 @@ def find_clones(
             )
         sides.append(other[apart])
     read = sum(map(len, sides))
-    units = [_Units.of(bank, min_lines) for bank in sides]
-    by_language = [_by_language(unit.bank.places, languages) for unit in units]
-    options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "progress": progress}
+    units = [Units.of(bank, min_lines) for bank in sides]
+    silenced = sum(unit.silenced for unit in units)
+    by_language = [unit.by_language(languages) for unit in units]
+    options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     families = []
     for language in sorted({name for groups in by_language for name in groups}):
         some = [unit.select(groups[language]) for unit, groups in zip(units, by_language, strict=True)]
-        families += _families(some, similarity, language, limit, options)
+        families += _families(some, similarity, language, options)
     functions = sum(len(unit.bank) for unit in units)
     return CloneReport(
         families=sorted(families, key=lambda family: (-family.saved_lines, family.members)),
         files=sum(log.files_read for log in logs),
         functions=functions,
         lines=sum(int(unit.lines[unit.outer < 0].sum()) for unit in units),
-        short_functions=read - functions,
+        short_functions=read - functions - silenced,
+        silenced_functions=silenced,
+        vendored_files=sum(log.vendored for log in logs),
         skipped_files=sum(len(log.files) for log in logs),
         skipped_functions=sum(log.left_out for log in logs),
         seconds=time.monotonic() - begin,
@@ -589,6 +777,7 @@ def find_clones(
             "identifiers": identifiers,
             "against": against is not None,
             "exclude": [exclude] if isinstance(exclude, str) else sorted(exclude),
+            "vendored": vendored,
         },
     )
 
@@ -597,19 +786,14 @@ def _listed(paths: Sequence[Any]) -> list[File]:
     return [file for path in paths for file in (path if isinstance(path, list | tuple) else [path])]
 
 
-def _functions(files: list[File], reading: dict[str, Any], log: SkipLog) -> Treebank:
-    document = read_code_document(files, **reading, log=log)
-    return Treebank.from_columns(document.trees["tree"], document.places)
-
-
-def _known_functions(files: list[File], reading: dict[str, Any], log: SkipLog) -> Treebank:
+def _known_functions(files: list[File], reading: dict[str, Any], log: SkipLog, cache: CodeCache | None) -> Treebank:
     """Return the functions of files and of indexes of source code."""
     from treelet.learn.index_files import MANIFEST  # scikit-learn is needed only for indexes
     from treelet.learn.persist import load
 
     indexes = [file for file in files if isinstance(file, str | os.PathLike) and (Path(file) / MANIFEST).is_file()]
     others = [file for file in files if file not in indexes]
-    banks = [_functions(others, reading, log)] if others else []
+    banks = [Units.read(others, reading, log, cache)] if others else []
     for file in indexes:
         search = load(cast("str", file), mode="r")
         if not (search._settings or {}).get("code"):
@@ -633,25 +817,112 @@ def _name_from(file: str, folder: str, here: str) -> str:
     return os.path.relpath(os.path.join(folder, file), here)
 
 
-class _Units(NamedTuple):
-    """Functions to compare, with their lines of code and the index of the function around each, or -1."""
+_Group = tuple[int, _Numbers, NDArray[np.float64]]
+"""The medoid, the members, and the value of each member with the medoid."""
+_SILENCE = re.compile(r"treelet:\s*ignore\[clones\][^\S\n]*(.*)")
+
+
+class Units(NamedTuple):
+    """Functions to compare, with their lines of code and the index of the function around each, or -1.
+
+    `rows` are their rows among all functions that were read, and `silenced` is the number of those that comments leave out.
+    """
 
     bank: Treebank
     lines: _Numbers
     outer: _Numbers
+    rows: _Numbers
+    silenced: int = 0
+
+    @staticmethod
+    def read(files: Sequence[File], reading: dict[str, Any], log: SkipLog, cache: CodeCache | None) -> Treebank:
+        """Return the functions of files, from the cache if they are there."""
+        if cache is not None and all(isinstance(file, str | os.PathLike) and file != "-" for file in files):
+            return cache.functions(list(files), reading, log)
+        document = read_code_document(list(files), **reading, log=log)
+        return Treebank.from_columns(document.trees["tree"], document.places)
 
     @classmethod
-    def of(cls, bank: Treebank, min_lines: int) -> _Units:
-        """Return the functions of a bank that are long enough."""
+    def of(cls, bank: Treebank, min_lines: int) -> Units:
+        """Return the functions of a bank that are long enough, without those that comments leave out."""
         lines = np.asarray(_places(bank).code_lines(), np.int64)
-        kept = np.flatnonzero(lines >= min_lines)
+        long = np.flatnonzero(lines >= min_lines)
+        silenced = _silenced(_places(bank), long.tolist())
+        kept = long[[at not in silenced for at in long.tolist()]] if silenced else long
         bank = bank[kept]
-        return cls(bank, lines[kept], _places(bank).outer())
+        return cls(bank, lines[kept], _places(bank).outer(), kept, len(silenced))
 
-    def select(self, rows: list[int]) -> _Units:
+    def select(self, rows: list[int]) -> Units:
         """Return some functions, all of the same files."""
         bank = self.bank[rows]
-        return _Units(bank, self.lines[rows], _places(bank).outer())
+        return Units(bank, self.lines[rows], _places(bank).outer(), self.rows[rows])
+
+    def by_language(self, languages: str | Collection[str] | None) -> defaultdict[str, list[int]]:
+        """Return the indices of the functions in each language."""
+        names = [languages] if isinstance(languages, str) else list(languages or ())
+        rows: defaultdict[str, list[int]] = defaultdict(list)
+        for at, place in enumerate(_places(self.bank)):
+            name = names[0] if len(names) == 1 else BY_SUFFIX[unpacked_name(place.file).suffix.lower()].name
+            rows[name].append(at)
+        return rows
+
+    def around(self, at: int) -> Iterator[int]:
+        """Yield the functions around a function, from the inside."""
+        return _around(at, self.outer)
+
+    def families(self, groups: list[_Group], language: str) -> list[CloneFamily]:
+        """Return families of given medoids and members."""
+        if not groups:
+            return []
+        members = np.concatenate([some for _, some, _ in groups])
+        places, bodies = _places(self.bank), _Bodies(self.bank[members], range(len(members)))
+        families, end = [], 0
+        for medoid, some, values in groups:
+            here = bodies[end : end + len(some)]
+            end += len(some)
+            index, sizes = some.tolist().index(medoid), here.sizes()
+            listed = [
+                CloneMember(
+                    *(place.file, place.line, place.end_line or place.line, place.name, float(value)),
+                    *(int(self.lines[at]), size, round(value * (size + sizes[index]) / 2)),
+                )
+                for at, value, size in zip(some.tolist(), values.tolist(), sizes, strict=True)
+                for place in [places[at]]
+            ]
+            families.append(CloneFamily(listed, index, language, here))
+        return families
+
+
+def _silenced(places: Places, rows: list[int]) -> set[int]:
+    """Return those of some functions that a comment ``treelet: ignore[clones] reason`` leaves out.
+
+    The comment stands on the line before the function, or on any line of it. It applies to the innermost such function. A
+    comment without a reason has no effect and is a warning.
+    """
+    by_file: defaultdict[str, list[int]] = defaultdict(list)
+    for at in rows:
+        by_file[places[at].file].append(at)
+    silenced = set[int]()
+    for file, some in by_file.items():
+        try:
+            data = Path(file).read_bytes()
+        except (OSError, ValueError):  # an open file, or one that is gone
+            continue
+        if b"ignore[clones]" not in data:
+            continue
+        for number, line in enumerate(re.split("\r\n|\r|\n", data.decode("utf-8", "replace")), 1):
+            if (comment := _SILENCE.search(line)) is None:
+                continue
+            around = [at for at in some if places[at].line - 1 <= number <= (places[at].end_line or 0)]
+            if not comment[1].removesuffix("*/").removesuffix("-->").strip():
+                warnings.warn(
+                    f"{file}:{number}: ignore[clones] has no effect without a reason. Write the reason behind it.",
+                    TreeletWarning,
+                    stacklevel=4,
+                )
+            elif around:
+                silenced.add(max(around, key=lambda at: places[at].line))
+    return silenced
 
 
 def _places(bank: Treebank) -> Places:
@@ -659,25 +930,11 @@ def _places(bank: Treebank) -> Places:
     return bank.places
 
 
-def _by_language(places: Places | None, languages: str | Collection[str] | None) -> defaultdict[str, list[int]]:
-    """Return the indices of the functions in each language."""
-    names = [languages] if isinstance(languages, str) else list(languages or ())
-    rows: defaultdict[str, list[int]] = defaultdict(list)
-    for at, place in enumerate(places or ()):
-        rows[names[0] if len(names) == 1 else BY_SUFFIX[unpacked_name(place.file).suffix.lower()].name].append(at)
-    return rows
-
-
 _NEARLY_WHOLE = 0.8
 """Smallest similarity of a function with the function around it at which the outer one stands for both."""
-_Group = tuple[
-    int, _Numbers, NDArray[np.float64]
-]  # the medoid, the members, and the value of each member with the medoid
 
 
-def _families(
-    sides: list[_Units], similarity: float, language: str, memory: int, options: dict[str, Any]
-) -> list[CloneFamily]:
+def _families(sides: list[Units], similarity: float, language: str, options: dict[str, Any]) -> list[CloneFamily]:
     """Return the families of the functions in one language."""
     banks = [unit.bank for unit in sides]
     other = banks[1] if len(banks) > 1 else None
@@ -686,7 +943,6 @@ def _families(
     outer = np.concatenate([unit.outer + (unit.outer >= 0) * shift * n for n, unit in enumerate(sides)])
     lines = np.concatenate([unit.lines for unit in sides])
     whole = banks[0] if other is None else banks[0] + other
-    places = _places(whole)
     # functions that are nearly the whole function around them
     nested = [
         at for at in np.flatnonzero(outer >= 0).tolist() if (pairs.value(at, int(outer[at])) or 0) >= _NEARLY_WHOLE
@@ -700,15 +956,7 @@ def _families(
     if other is not None:
         groups = [group for group in groups if 0 < np.count_nonzero(group[1] < shift) < len(group[1])]
     groups = _without_nested([group for group in groups if len(group[1]) > 1], outer)
-    families = []
-    for medoid, members, values in groups:
-        listed = [
-            CloneMember(place.file, place.line, place.end_line or place.line, place.name, float(value), int(lines[at]))
-            for at, value in zip(members.tolist(), values.tolist(), strict=True)
-            for place in [places[at]]
-        ]
-        families.append(CloneFamily(listed, int(np.searchsorted(members, medoid)), language, whole[members], memory))
-    return families
+    return Units(whole, lines, outer, np.arange(len(whole))).families(groups, language)
 
 
 def _around(at: int, outer: _Numbers) -> Iterator[int]:

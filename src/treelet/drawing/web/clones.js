@@ -6,9 +6,9 @@
 
 import {html} from "./elements.js";
 
-const KINDS = {" ": "", ".": "text-only", "~": "changed", "+": "inserted", "-": "deleted"};
-const SHOWN = {" ": "", ".": "≈", "~": "~", "+": "+", "-": "−"};
-const MEANINGS = {".": "differs in text only", "~": "changed", "+": "inserted", "-": "deleted"};
+const KINDS = {" ": "", ".": "text-only", "~": "changed", "+": "inserted", "-": "deleted", m: "moved", v: "variables"};
+const SHOWN = {" ": "", ".": "≈", "~": "~", "+": "+", "-": "−", m: "↕", v: "≠"};
+const MEANINGS = {".": "differs in text only", "~": "changed", "+": "inserted", "-": "deleted", m: "moved", v: "other variables"};
 const CONTEXT = 3, FOLDED = 8; // lines that stay visible around a difference; fewest lines that are folded
 
 const families = [...document.querySelectorAll(".family")];

@@ -1,0 +1,349 @@
+"""New and changed functions beside those of the repository, and the cache of functions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from treelet.errors import FileError, ParameterError, TreeletWarning
+from treelet.formats import reading
+from treelet.tasks import CloneReport, check_clones, find_clones
+from treelet.tasks import code_cache as module
+
+FUNCTION = """
+def {name}(values, limit):
+    total = 0
+    found = []
+    for one in values:
+        if one.size > limit:
+            total += one.size
+            found.append(one)
+        elif one.{hidden}:
+            continue
+        else:
+            found.insert(0, one)
+    print("done", total)
+    return total, found
+"""
+OTHER = """
+def other(path):
+    with open(path) as stream:
+        text = stream.read()
+    try:
+        return int(text)
+    except ValueError as error:
+        raise RuntimeError(path) from error
+    finally:
+        while text and text[0] == "x":
+            text = text[1:]
+"""
+
+
+def text(name: str = "collect", hidden: str = "hidden") -> str:
+    return FUNCTION.format(name=name, hidden=hidden)
+
+
+def git(*arguments: str) -> None:
+    settings = (
+        "-c",
+        "user.name=n",
+        "-c",
+        "user.email=e@e",
+        "-c",
+        "commit.gpgsign=false",
+        "-c",
+        "init.defaultBranch=main",
+    )
+    subprocess.run(["git", *settings, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q")
+    Path("src").mkdir()
+    Path("src/a.py").write_text(text() + OTHER)
+    git("add", "-A")
+    git("commit", "-q", "-m", "one")
+    return tmp_path
+
+
+def found(report: CloneReport) -> list[tuple[str, ...]]:
+    return [
+        (*(f"{member.file}:{member.name}" for member in family.members), "new" if family.new_members else "known")
+        for family in report.families
+    ]
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
+
+
+def test_uncommitted_changes(repository: Path) -> None:
+    report = check_clones()
+    assert (report.families, report.changed_functions, report.functions) == ([], 0, 2)
+    Path("src/b.py").write_text(text("gather", "secret"))  # not tracked
+    report = check_clones()
+    assert found(report) == [(os.path.join("src", "a.py:collect"), os.path.join("src", "b.py:gather"), "new")]
+    (family,) = report.families
+    assert family.differences(1) == [("changed", (9, 9), (9, 9))]
+    assert report.changed_functions == 1
+    git("add", "-A")
+    assert len(check_clones().families) == 1  # staged
+    git("commit", "-q", "-m", "two")
+    assert check_clones().families == []
+    assert len(check_clones("HEAD~1..HEAD").families) == len(check_clones("HEAD~1").families) == 1
+    os.chdir("src")
+    assert found(check_clones("HEAD~1")) == [("a.py:collect", "b.py:gather", "new")]
+
+
+def test_moved_functions_comments_and_layout_are_not_new(repository: Path) -> None:
+    Path("src/b.py").write_text(text())
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    Path("src/b.py").write_text("# A comment.\n" + text().replace("total = 0", "total  =  0"))
+    assert check_clones().changed_functions == 0
+    git("mv", "src/b.py", "src/c.py")
+    assert check_clones().changed_functions == 0
+    Path("src/d.py").write_text(text())  # one more copy
+    report = check_clones()
+    assert (report.changed_functions, len(report.families)) == (1, 1)
+
+
+def test_a_change_in_one_of_two_similar_functions_is_known(repository: Path) -> None:
+    Path("src/b.py").write_text(text("gather"))
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    Path("src/b.py").write_text(text("gather", "secret"))
+    a, b = os.path.join("src", "a.py:collect"), os.path.join("src", "b.py:gather")
+    assert found(check_clones()) == [(a, b, "known")]
+    Path("src/b.py").write_text(OTHER.replace("other", "gather").replace("'x'", "'y'"))  # resembles another one now
+    assert found(check_clones()) == [(os.path.join("src", "a.py:other"), b, "new")]
+
+
+def test_existing_functions_come_before_new_ones(repository: Path) -> None:
+    Path("src/b.py").write_text(text("x") + text("y"))
+    pairs = found(check_clones())
+    assert [pair[0] for pair in pairs] == [os.path.join("src", "a.py:collect")] * 2
+    Path("src/b.py").write_text(
+        OTHER.replace("int(", "float(") + OTHER.replace("int(", "float(").replace("other", "more")
+    )
+    assert len(found(check_clones())) == 1  # the pair of both new functions is more similar, and reported once
+
+
+def test_former_versions_need_no_working_tree(repository: Path) -> None:
+    Path("src/b.py").write_text(text("gather", "secret"))
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    Path("src/b.py").unlink()
+    Path("src/a.py").write_text("def (")
+    git("commit", "-q", "-a", "-m", "three")
+    assert found(check_clones("HEAD~2..HEAD~1"))[0][2] == "new"
+
+
+def test_branches(repository: Path) -> None:
+    git("checkout", "-q", "-b", "work")
+    Path("src/b.py").write_text(text("gather", "secret"))
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    git("checkout", "-q", "-")
+    Path("src/a.py").write_text(OTHER)
+    Path("src/c.py").write_text(text())
+    git("add", "-A")
+    git("commit", "-q", "-m", "three")
+    git("checkout", "-q", "work")
+    assert check_clones("HEAD...").changed_functions == 0
+    git("branch", "-f", "base", "@{-1}")
+    assert check_clones("base...work").changed_functions == 1
+    assert check_clones("base..work").changed_functions == 1  # the moved function is not new
+
+
+def test_files(repository: Path) -> None:
+    Path("src/b.py").write_text(text("gather"))
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    report = check_clones("src/b.py")
+    assert found(report) == [(os.path.join("src", "a.py:collect"), os.path.join("src", "b.py:gather"), "new")]
+    assert check_clones("src").changed_functions == 3
+    assert check_clones("src/b.py", paths="src/b.py").families == []
+
+
+def test_a_repository_without_commits_and_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text(text() + text("more"))
+    with pytest.raises(FileError, match=r"not in a repository of git\. Name the files"):
+        check_clones()
+    assert found(check_clones("a.py")) == [("a.py:more", "a.py:collect", "new")]
+    git("init", "-q")
+    assert len(check_clones().families) == 1
+
+
+def test_bad_changes(repository: Path) -> None:
+    with pytest.raises(FileError, match=r"nix: neither a file nor a revision"):
+        check_clones("nix..HEAD")
+    for name in ("nix", "--output=x", "-", "HEAD~9"):
+        with pytest.raises(FileError, match="neither a file nor a revision"):
+            check_clones(name)
+    with pytest.raises(FileError, match=r"nix\.py: the file does not exist"):
+        check_clones("src/a.py", "nix.py")
+    with pytest.raises(ParameterError, match="one range of revisions"):
+        check_clones("HEAD", "HEAD~1")
+    with pytest.raises(ParameterError, match="'similarity' parameter of check_clones"):
+        check_clones(similarity=0)
+    assert not Path("x").exists()
+
+
+def test_a_function_is_not_compared_with_the_function_around_it(repository: Path) -> None:
+    inner = text("inner").replace("\n", "\n    ").rstrip(" ").replace("hidden", "seen")
+    Path("src/b.py").write_text(f"def outer(a):\n{inner}    return inner\n")
+    assert all("a.py" in pair[0] for pair in found(check_clones()))
+
+
+# --- the cache --------------------------------------------------------------------------------------------------------
+
+
+def families(report: CloneReport) -> list[Any]:
+    return [(family.members, family.saved_lines, family.fingerprints) for family in report.families]
+
+
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list to which each parsed file is added."""
+    names: list[str] = []
+    python = reading.FORMATS["python"]
+
+    class Spy:
+        def read(self, source: Any, **options: Any) -> Any:
+            names.append(Path(source.name).name)
+            return python.read(source, **options)
+
+    monkeypatch.setitem(reading.FORMATS, "python", Spy())
+    return names
+
+
+def test_only_changed_files_are_read_again(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(6):
+        Path(f"src/m{number}.py").write_text(text(f"f{number}") + f"\nx = {number}\n")
+    Path("src/empty.py").write_text("x = 1\n")
+    without, names = find_clones("src"), parsed(monkeypatch)
+    first = find_clones("src", cache="kept")
+    assert len(names) == 8
+    assert families(first) == families(without)
+    second = find_clones("src", cache="kept")
+    assert len(names) == 8
+    assert families(second) == families(without)
+    assert (second.files, second.functions, second.lines) == (without.files, without.functions, without.lines)
+    Path("src/m3.py").write_text(text("new", "seen"))
+    Path("src/m9.py").write_text(Path("src/m4.py").read_text())  # the same content elsewhere
+    Path("src/m5.py").rename("src/m55.py")
+    changed = find_clones("src", cache="kept")
+    assert names[8:] == ["m3.py"]
+    assert families(changed) == families(find_clones("src"))
+    find_clones("src", cache="kept", identifiers="keep")
+    assert len(names) > 15  # other options give other trees
+
+
+def test_packs_are_merged_and_old_files_are_forgotten(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    day = 20_000
+    monkeypatch.setattr(module, "_today", lambda: day)
+    names = parsed(monkeypatch)
+    for number in range(12):
+        Path("src/m.py").write_text(text(f"f{number}"))
+        find_clones("src", cache="kept")
+        assert len(list(Path("kept").glob("*.npz"))) <= module._PACKS
+    assert names == ["a.py"] + ["m.py"] * 12
+    day += module._KEPT + 1
+    for number in range(12, 18):
+        Path("src/m.py").write_text(text(f"f{number}"))
+        find_clones("src", cache="kept")
+    keys = [key for _, pack in module.CodeCache("kept")._packs() for key in pack.key]
+    assert len(keys) <= 1 + 6 + module._PACKS
+    assert names.count("a.py") == 1  # in use, so it is kept
+
+
+def damages() -> list[Any]:
+    def cut(data: bytes) -> bytes:
+        return data[: len(data) // 2]
+
+    def flip(data: bytes) -> bytes:
+        return data[:400] + bytes([data[400] ^ 255]) + data[401:]
+
+    return [cut, flip, lambda data: b"", lambda data: b"PK\x03\x04", lambda data: data[::-1]]
+
+
+@pytest.mark.parametrize("damage", damages())
+def test_damaged_packs_are_read_again(repository: Path, damage: Any) -> None:
+    Path("src/b.py").write_text(text("gather"))
+    wanted = families(find_clones("src", cache="kept"))
+    (pack,) = Path("kept").glob("*.npz")
+    pack.write_bytes(damage(pack.read_bytes()))
+    assert families(find_clones("src", cache="kept")) == wanted
+    (pack,) = Path("kept").glob("*.npz")
+    assert len(np.load(pack, allow_pickle=False)["day"]) == 2
+
+
+def test_a_pack_with_objects_is_not_unpickled(repository: Path) -> None:
+    Path("kept").mkdir()
+
+    class Bad:
+        def __reduce__(self) -> Any:
+            return os.mkdir, ("hurt",)
+
+    np.savez("kept/x.npz", key=np.array([Bad()], dtype=object), allow_pickle=True)
+    find_clones("src", cache="kept")
+    assert not Path("hurt").exists()
+
+
+def test_every_wrong_array_of_a_pack_is_noticed(repository: Path) -> None:
+    """Or it does no harm: no crash, and every function is there."""
+    find_clones("src", cache="kept")
+    (pack,) = Path("kept").glob("*.npz")
+    arrays = dict(np.load(pack))
+    wanted = find_clones("src").functions
+    for name, values in arrays.items():
+        wrong: list[Any] = [values[:-1], values.astype(float), values[None], np.array("x")]
+        wrong += [np.full_like(values, 200)] if values.dtype.kind in "iu" and not name.startswith("places_") else []
+        for other in [*wrong, None]:
+            some = {**arrays, name: other} if other is not None else {key: arrays[key] for key in arrays if key != name}
+            for old in Path("kept").glob("*.npz"):
+                old.unlink()
+            np.savez(pack, **some)
+            assert find_clones("src", cache="kept").functions == wanted, name
+
+
+def test_damaged_sources_are_reported_each_time(repository: Path) -> None:
+    pytest.importorskip("tree_sitter_python")
+    Path("src/bad.py").write_text("def f(:\n" + text())
+    for _ in range(2):
+        with pytest.warns(TreeletWarning, match=r"bad\.py:1"):
+            find_clones("src", cache="kept")
+
+
+def test_a_cache_that_cannot_be_written(repository: Path) -> None:
+    Path("kept").write_text("a file")
+    with pytest.warns(TreeletWarning, match="kept: the cache cannot be written"):
+        report = find_clones("src", cache="kept")
+    assert report.functions == 2
+
+
+def test_the_cache_is_not_committed(repository: Path) -> None:
+    find_clones("src", cache=".treelet_cache")
+    shown = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, check=True).stdout
+    assert shown == ""
+
+
+def test_concurrent_runs_share_a_cache(repository: Path) -> None:
+    for number in range(10):
+        Path(f"src/m{number}.py").write_text(text(f"f{number}"))
+    wanted = find_clones("src").functions
+    code = "from treelet.tasks import find_clones; print(find_clones('src', cache='kept').functions)"
+    runs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [int(run.communicate()[0]) for run in runs] == [wanted] * 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert find_clones("src", cache="kept").functions == wanted
