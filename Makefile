@@ -15,7 +15,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,parsing/link_parser.py:S603 formats/paths.py:S603 drawing/drawing.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar chromium sanitize tsan fma fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist wheels compilers minimum newest clean
+.PHONY: setup demo test test-slow link-grammar chromium sanitize tsan fma arm bits fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist wheels compilers minimum newest clean
 
 setup: $(VENV)/.stamp-installed $(VENV)/.stamp-tools
 
@@ -124,6 +124,23 @@ else
 		$(BIN)/python -S -m pytest -q -p no:cacheprovider -k test_all_ways_to_the_same_matrix tests/native/test_core.py
 endif
 
+# Build for Linux on ARM and run the native, kernel, edit, structure, persistence and parsing tests under emulation. Needs
+# Debian or Ubuntu, and root; otherwise it says why not. Takes about ten minutes, the first time a few more.
+arm: setup
+	tools/arm.sh "$(CURDIR)/build/arm" "$(CURDIR)/$(BIN)/python" $(JOBS)
+
+# Compare the values of all kernels, bit by bit: this processor, this build on a processor without FMA (emulated), the
+# build of make fma, and ARM, as far as these exist.
+SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+OLD_X86 := $(if $(filter x86_64,$(shell uname -m)),$(shell command -v qemu-x86_64-static))
+bits: setup
+	@mkdir -p build/bits
+	$(BIN)/python tools/bits.py --save build/bits/here.npz
+	$(if $(OLD_X86),$(OLD_X86) -cpu Nehalem $(BIN)/python tools/bits.py --save build/bits/without.npz)
+	$(if $(wildcard build/fma/.stamp),PYTHONPATH="$(CURDIR)/build/fma/site:$(SITE)" $(BIN)/python -S tools/bits.py --save build/bits/fma.npz)
+	@$(BIN)/python tools/bits.py here=build/bits/here.npz $(if $(OLD_X86),"without FMA=build/bits/without.npz") \
+		$(if $(wildcard build/fma/.stamp),x86-64-v3=build/bits/fma.npz) $(if $(wildcard build/arm/bits.npz),ARM=build/arm/bits.npz)
+
 # Fuzz the readers and the native core, for example with make fuzz FUZZ_SECONDS=7200. Findings are written to
 # build/fuzz/findings and build/fuzz/native-findings.
 fuzz: fuzz-readers fuzz-native
@@ -163,14 +180,19 @@ compilers:
 		clang libclang-rt-dev libc++-dev libc++abi-dev g++-mingw-w64-x86-64-posix
 
 # Check the syntax of the native core with the compilers of other systems, without building: Clang, Clang with the standard
-# library of macOS, and MinGW-w64 for Windows. MinGW-w64 skips the bindings, because they need Python's headers for Windows.
-# Compilers that are not installed are skipped.
+# library of macOS, and MinGW-w64 for Windows. Zig, which pip installs, adds macOS, Linux with musl, and Windows. For Windows,
+# the bindings are skipped, because they need Python's headers for Windows. Compilers that are not installed are skipped.
 STRICT := -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Inative
-portable: setup
+ZIG := $(foreach target,aarch64-macos x86_64-macos aarch64-linux-musl x86_64-linux-musl x86_64-windows-gnu,"$(BIN)/python -m ziglang c++ -target $(target)")
+$(VENV)/.stamp-zig: pyproject.toml | setup
+	-@$(BIN)/python -m pip install -q --group zig
+	@touch $@
+
+portable: $(VENV)/.stamp-zig
 	@set -e; include="-isystem $$($(BIN)/python -m nanobind --include_dir) -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"; \
 	mkdir -p build && printf '#include "%s"\n' $(filter-out bindings%,$(notdir $(wildcard native/*.hpp))) > build/headers.cpp; \
-	for compiler in "clang++" "clang++ -stdlib=libc++" x86_64-w64-mingw32-g++-posix; do \
-		case $$compiler in *mingw*) sources="build/headers.cpp tests/fuzz/native_core.cpp";; *) sources="native/*.cpp tests/fuzz/native_core.cpp";; esac; \
+	for compiler in "clang++" "clang++ -stdlib=libc++" x86_64-w64-mingw32-g++-posix $(ZIG); do \
+		case $$compiler in *mingw*|*windows*) sources="build/headers.cpp tests/fuzz/native_core.cpp";; *) sources="native/*.cpp tests/fuzz/native_core.cpp";; esac; \
 		if ! echo '#include <version>' | $$compiler -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then echo "$$compiler: not installed"; continue; fi; \
 		for source in $$sources; do $$compiler $(STRICT) $$include $$source; done; echo "$$compiler: no warnings"; \
 	done

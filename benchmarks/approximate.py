@@ -402,7 +402,7 @@ def main() -> None:
         print(json.dumps(PARTS[given.one]()))
         return
     path = writing.RESULTS / "approximate.json"
-    results: Results = json.loads(path.read_text()) if path.exists() else {}
+    results: Results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if not given.page:
         for name in given.parts or PARTS:
             command = [sys.executable, "-m", "benchmarks.approximate", "--one", name]

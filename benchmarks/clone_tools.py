@@ -217,7 +217,7 @@ def _tree_bytes(root: int) -> int:
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             try:
-                stat = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
+                stat = Path(entry.path, "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
             except OSError:
                 continue
             children.setdefault(int(stat[1]), []).append(int(entry.name))
@@ -261,7 +261,7 @@ def run(name: str, target: Path, folder: Path, language: str = "python", limit: 
         file = output
     elif program == "pyscn":
         for file_name, text in (("lenient.toml", LENIENT_PYSCN), ("type3.toml", TYPE_3_PYSCN)):
-            (folder / "output" / file_name).write_text(text)
+            (folder / "output" / file_name).write_text(text, encoding="utf-8")
         words = [str(tool(PYSCN, folder)), *words[1:]]
         words = [str(folder / "output" / word) if word.endswith(".toml") else word for word in words]
         figures = measured(words, None, limit)

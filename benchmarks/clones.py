@@ -96,7 +96,7 @@ def build(language: str, folder: Path) -> list[dict[str, Any]]:
     target = folder / "truth" / language
     known = target / "truth.json"
     if known.exists():
-        found: list[dict[str, Any]] = json.loads(known.read_text())
+        found: list[dict[str, Any]] = json.loads(known.read_text(encoding="utf-8"))
         return found
     shutil.rmtree(target, ignore_errors=True)
     texts: dict[str, str] = {}
@@ -111,7 +111,7 @@ def build(language: str, folder: Path) -> list[dict[str, Any]]:
     for name, text in texts.items():
         path = target / "code" / "packages" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     (target / "code" / "copies").mkdir()
     for number, (kind, share) in enumerate(plan()):
         copy = None
@@ -121,12 +121,12 @@ def build(language: str, folder: Path) -> list[dict[str, Any]]:
             original = chosen.pop()
             copy = mutated(original, kind, share, donors, rng)
         file = f"copies/copy{number:03}{SUFFIXES[language]}"
-        (target / "code" / file).write_text(copy.file_text())
+        (target / "code" / file).write_text(copy.file_text(), encoding="utf-8")
         rows.append({
             "kind": kind, "share": share, "original": f"packages/{original.file}", "lines": [original.line, original.end_line],
             "copy": file, "copy_lines": [copy.line, copy.end_line],
         })  # fmt: skip
-    known.write_text(json.dumps(rows, indent=1))
+    known.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print(
         language,
         len(texts),
@@ -215,7 +215,7 @@ def truth(folder: Path) -> Results:
             sample = sorted(pairs)
             random.Random(SEED).shuffle(sample)
             (folder / "output" / f"natural-{language}-{name.replace(', ', '-')}.json").write_text(
-                json.dumps(sample[:200])
+                json.dumps(sample[:200]), encoding="utf-8"
             )
             print(language, name, result.finished, f"{sum(hits)} of {len(hits)},", len(pairs), "natural", flush=True)
     return found
@@ -491,7 +491,7 @@ def main() -> None:
         writing.write_results(writing.RESULTS, name, results, "")
     results = writing.read_results(name, writing.RESULTS)
     if PARTS.keys() <= results.keys():
-        labels = json.loads(LABELS.read_text())
+        labels = json.loads(LABELS.read_text(encoding="utf-8"))
         draw(results, writing.RESULTS)
         writing.write_results(writing.RESULTS, name, results, page(results, labels))
 

@@ -107,7 +107,7 @@ class Timer:
 
 def memory_mb(field: str = "VmHWM") -> float:
     """Return a field of the memory status of this process in MB: the peak by default, or for example ``VmRSS``."""
-    return int(re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024  # type: ignore[index]
+    return int(re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))[1]) / 1024  # type: ignore[index]
 
 
 # --- Results --------------------------------------------------------------------------------------------------------

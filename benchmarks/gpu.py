@@ -324,7 +324,7 @@ def check(bench: Bench, seeds: int, only: list[str] | None) -> Results:
 
 def write_page(path: Path) -> str:
     """Write the page of a result file, docs/results/gpu.md or gpu-check.md, and return its text."""
-    results = json.loads(path.read_text())
+    results = json.loads(path.read_text(encoding="utf-8"))
     name = "gpu-check" if "check" in results else "gpu"
     results["made_by"] = writing.provenance(f"python -m benchmarks.gpu{' --check' if 'check' in results else ''}")
     text = page(results)
@@ -360,14 +360,14 @@ def main() -> None:
     about = bench.about()
     if given.check:
         results = {"about": about, "check": check(bench, given.seeds, given.only)}
-        (given.out / "gpu-check.json").write_text(json.dumps(results, indent=1))
+        (given.out / "gpu-check.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
         return
     path = given.out / "gpu.json"
-    results = json.loads(path.read_text()) if path.exists() else {}
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for step in given.steps or STEPS:
         print(step, flush=True)
         results |= {"about": about, step: STEPS[step](bench)}
-        path.write_text(json.dumps(results, indent=1))
+        path.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -56,11 +56,11 @@ class Watched:
 
     def cpu(self) -> float:
         """Seconds of CPU time so far."""
-        fields = (self._folder / "stat").read_text().rpartition(")")[2].split()
+        fields = (self._folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def look(self) -> None:
-        lines = (self._folder / "status").read_text().splitlines()
+        lines = (self._folder / "status").read_text(encoding="utf-8").splitlines()
         self.mb.append(next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")))
         self.at.append(self.now())
 
@@ -265,7 +265,9 @@ def explorer(seconds: float, share: float) -> dict[str, Any]:
     known = examples()
     with tempfile.TemporaryDirectory() as folder:
         model, data = Path(folder) / "m.treelet", Path(folder) / "train.tsv"
-        data.write_text("".join(f"{y}\t{x}\n" for x, y in zip(known.trees.strings(), known.labels, strict=True)))
+        data.write_text(
+            "".join(f"{y}\t{x}\n" for x, y in zip(known.trees.strings(), known.labels, strict=True)), encoding="utf-8"
+        )
         tl.save(tl.KernelSVC(KERNEL, C=10.0).fit(known.trees, known.labels), model)
         command = [*TREELET, "explore", str(model), "--data", str(data), "--no-browser", "--port", "0"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:

@@ -40,7 +40,7 @@ def seconds(work: Callable[[], Any]) -> tuple[Any, Results]:
 def rss(pid: int | str = "self") -> Results:
     """Return the memory of a process in MB: resident, proportional (shared pages divided by their users), and private."""
     sums = {"Rss": 0, "Pss": 0, "Private_Clean": 0, "Private_Dirty": 0}
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()[1:]:
         name, value, *_ = line.split()
         if name.rstrip(":") in sums:
             sums[name.rstrip(":")] = int(value) / 1024
@@ -125,7 +125,7 @@ def measured(n: int, folder: Path) -> Results:
 
 def _written() -> int:
     """Return the bytes that this process has passed to write calls."""
-    lines = Path("/proc/self/io").read_text().splitlines()
+    lines = Path("/proc/self/io").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("wchar"))
 
 

@@ -30,7 +30,7 @@ SOURCES = ("flights", "questionbank")
 
 def peak() -> float:
     """The most memory this process has had, in MB."""
-    for line in Path("/proc/self/status").read_text().splitlines():
+    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) / 1000
     return float("nan")

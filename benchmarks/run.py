@@ -285,7 +285,9 @@ def main() -> None:
     given = parser.parse_args()
     quick, stored = given.quick, ROOT / "docs" / "results" / "bench.json"
     if given.text:
-        (ROOT / "docs" / "performance.md").write_text(report(json.loads(stored.read_text())))
+        (ROOT / "docs" / "performance.md").write_text(
+            report(json.loads(stored.read_text(encoding="utf-8"))), encoding="utf-8"
+        )
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -328,8 +330,8 @@ def main() -> None:
         }
     if not quick:
         stored.parent.mkdir(parents=True, exist_ok=True)
-        stored.write_text(json.dumps(results, indent=1) + "\n")
-        (ROOT / "docs" / "performance.md").write_text(report(results))
+        stored.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        (ROOT / "docs" / "performance.md").write_text(report(results), encoding="utf-8")
         plot(results, ROOT / "docs" / "results")
         print("written: docs/performance.md, docs/results/bench.json, docs/results/bench-*.png")
 

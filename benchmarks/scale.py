@@ -46,7 +46,7 @@ def generated() -> Path:
     if not path.exists():
         bank = tl.datasets.flights(2000)
         grammars = {"with": tl.PCFG.from_treebank(bank, parent=True), "without": tl.PCFG.from_treebank(bank)}
-        with whole_file(path) as temporary, open(temporary, "w") as file:
+        with whole_file(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             for seed in range(SIZES[-1] // BLOCK):
                 drawn = [grammar.sample(BLOCK // 2, seed).strings() for grammar in grammars.values()]
                 for trees in zip(*drawn, strict=True):
@@ -321,7 +321,7 @@ def main() -> None:
         return
 
     path = writing.RESULTS / "scale.json"
-    results: Results = json.loads(path.read_text()) if path.exists() else {"rows": [], "heaps": []}
+    results: Results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": [], "heaps": []}
     if not given.page:
         generated()
         for name in given.steps or [*STEPS, "heaps"]:

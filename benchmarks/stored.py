@@ -78,7 +78,7 @@ def killed(out: Path, seconds: float) -> dict[str, Any]:
     time.sleep(after)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    manifest = json.loads(part.read_text())
+    manifest = json.loads(part.read_text(encoding="utf-8"))
     tiles = sum(len(block["rows"]) for block in manifest["plan"]["blocks"])
     return {"after_s": after, "tiles": len(manifest["done"]), "of": tiles, "mirrored": len(manifest["mirrored"])}
 

@@ -186,7 +186,7 @@ def measured(work: Callable[[], Any]) -> tuple[Any, Cost]:
     """Return the result and the cost of a call. Memory is measured on Linux only."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)  # memory that is free but not returned would hide what the call takes
-        Path("/proc/self/clear_refs").write_text("5")
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before, wall, cpu = _memory("VmRSS"), time.perf_counter(), time.process_time()
     result = work()
     cost = time.process_time() - cpu, time.perf_counter() - wall
@@ -196,7 +196,7 @@ def measured(work: Callable[[], Any]) -> tuple[Any, Cost]:
 
 def _memory(field: str) -> float | None:
     with suppress(OSError):
-        found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="utf-8"))
         return int(found[1]) / 1024 if found else None
     return None
 

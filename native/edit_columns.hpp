@@ -236,7 +236,11 @@ class EditColumns {
             double bound; // the smaller, the better
             Id column;
             bool has_strings; // whether the strings of labels have been compared
-            bool operator<(const Candidate &other) const { return bound > other.bound; } // the smallest on top of a heap
+            // The smallest is on top of a heap. Equal bounds are ordered, too, so all standard libraries do the same work.
+            bool operator<(const Candidate &other) const {
+                if (bound != other.bound) return bound > other.bound;
+                return column != other.column ? column > other.column : has_strings < other.has_strings;
+            }
         };
 
         double larger(Id column) const { return std::max(size_.nodes, all_.sizes_[column].nodes); }

@@ -123,9 +123,11 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
     // Adds the contribution of the features beside the middles.
     template <class Block> void correct(Block &b) const {
         auto &occurrence = b.s.occurrence;
-        // Ordered by content, not by number: the sum of a row must not depend on the other rows.
+        // Ordered by content, not by number: the sum of a row must not depend on the other rows. The order is total, so
+        // the sum does not depend on the standard library either.
         std::sort(occurrence.begin(), occurrence.end(), [&](const auto &x, const auto &y) {
-            return x.window != y.window ? b.s.found.before(x.window, y.window) : x.row < y.row;
+            if (x.window != y.window) return b.s.found.before(x.window, y.window);
+            return x.row != y.row ? x.row < y.row : x.weight < y.weight;
         });
         for (std::size_t i = 0, next = 0; i < occurrence.size(); i = next) {
             while (next < occurrence.size() && occurrence[next].window == occurrence[i].window) ++next;

@@ -125,7 +125,7 @@ class FragmentMatcher {
     struct Match {
         Id pattern;
         double count;
-        bool operator<(const Match &other) const { return pattern < other.pattern; }
+        bool operator<(const Match &other) const { return pattern < other.pattern; } // a node matches a pattern once
     };
 
     static std::uint64_t position_bit(std::size_t k) { return std::uint64_t{1} << std::min<std::size_t>(k, 63); }

@@ -101,6 +101,7 @@ class PartialTreeIndex {
         add(store.label(child), 1);
         if (!similar.any()) return;
         similar.each(store, child, add);
+        // A position has one label, so it occurs once.
         std::sort(out.begin(), out.end(), [](const Meeting &x, const Meeting &y) { return x.position < y.position; });
     }
 

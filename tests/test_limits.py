@@ -204,9 +204,9 @@ def test_a_hostile_chain_is_refused_at_once() -> None:
 
 def test_commands_take_limits_as_options(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text(
-        "".join(f"{label}\t{tree}\n" for label, tree in zip("xyxy", SMALL, strict=True))
+        "".join(f"{label}\t{tree}\n" for label, tree in zip("xyxy", SMALL, strict=True)), encoding="utf-8"
     )
-    (tmp_path / "t.mrg").write_text("\n".join([SMALL[0], chain(9), SMALL[1]]))
+    (tmp_path / "t.mrg").write_text("\n".join([SMALL[0], chain(9), SMALL[1]]), encoding="utf-8")
     succeed("train", tmp_path / "train.tsv", "-o", tmp_path / "m.treelet")
     error = fail("predict", tmp_path / "m.treelet", tmp_path / "t.mrg", "--option", "max_nodes=8")
     assert "tree 1, counted from 0, has 9 nodes, more than max_nodes=8 allows." in error

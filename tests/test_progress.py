@@ -95,7 +95,7 @@ def test_an_error_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.usefixtures("impatient")
 def test_no_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """As under pythonw, or where it was closed."""
-    with open(os.devnull, "w") as stream:
+    with open(os.devnull, "w", encoding="utf-8") as stream:
         pass
     for nowhere in (None, stream):
         with monkeypatch.context() as patch:

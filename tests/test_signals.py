@@ -103,10 +103,10 @@ def test_what_a_killed_run_left_goes_away_after_a_day(tmp_path: Path, monkeypatc
 def test_only_temporary_files_of_the_same_target_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target, precious = tmp_path / "K.npy", tmp_path / "precious"
     precious.mkdir()
-    (precious / "file").write_text("x")
+    (precious / "file").write_text("x", encoding="utf-8")
     names = [".K.npy.0123.tmp", ".K.npy.part", "K.npy", f".K.npyx.{'0' * 16}.tmp", "precious"]
     for name in names[:-1]:
-        (tmp_path / name).write_text("")
+        (tmp_path / name).write_text("", encoding="utf-8")
     (tmp_path / f".K.npy.{'1' * 16}.tmp").symlink_to(precious)
     (temporary_name(target) / "c").mkdir(parents=True)  # a folder, such as an index
     monkeypatch.setattr(files, "_STALE", -1)
@@ -286,7 +286,7 @@ def test_nothing_is_lost_if_a_process_exits_while_libsvm_runs(
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert done.stdout == output + "registered after treelet\nregistered before treelet\n"
-    assert (tmp_path / "results.txt").read_text() == "precious"
+    assert (tmp_path / "results.txt").read_text(encoding="utf-8") == "precious"
     assert ("Waiting for libsvm" in done.stderr) == ("Waiting" in program)
 
 

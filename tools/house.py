@@ -5,6 +5,9 @@ leading underscore. It is read if a package exports it (imports it in ``__init__
 ``__init__.pyi``), or if another module uses it. The rule is two readers; names with a single
 reader are counted, and their number may only fall.
 
+Everywhere, `read_text` and `write_text` name an encoding, because Windows has another default than other systems. Ruff's
+rule PLW1514 checks this only for paths whose type it knows.
+
     python tools/house.py          # fails if a name has no reader, or if more names than before have only one
     python tools/house.py --list   # also prints the names with one reader
 """
@@ -68,6 +71,21 @@ def registered(node: ast.stmt) -> bool:
     return isinstance(node, ast.ClassDef) and any("register" in ast.unparse(each) for each in node.decorator_list)
 
 
+def without_encoding() -> list[str]:
+    """Return the places where a text file is read or written in the encoding of the system."""
+    project = ROOT.parent.parent
+    return [
+        f"{path.relative_to(project)}:{node.lineno}"
+        for folder in ("src", "tests", "tools", "benchmarks", "experiments", "docs", "examples")
+        for path in sorted((project / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and len(node.args) == {"read_text": 0, "write_text": 1}.get(node.func.attr)
+        and not any(keyword.arg in ("encoding", None) for keyword in node.keywords)
+    ]
+
+
 def main() -> int:
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
     stubs = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("__init__.pyi"))}
@@ -99,7 +117,10 @@ def main() -> int:
     print(f"{len(nobody)} names without a reader, {len(one)} with one (at most {MOST_WITH_ONE_READER}).")
     if "--list" in sys.argv:
         print(*one, sep="\n")
-    return 1 if nobody or len(one) > MOST_WITH_ONE_READER else 0
+    unclear = without_encoding()
+    for place in unclear:
+        print(f"{place}: name the encoding (encoding='utf-8').")
+    return 1 if nobody or unclear or len(one) > MOST_WITH_ONE_READER else 0
 
 
 if __name__ == "__main__":

@@ -128,11 +128,11 @@ def main() -> int:
             shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv", "build", ".git", "docs", "tests"))
             (copy / "docs").mkdir()
             file = copy / "native" / name
-            text = file.read_text()
+            text = file.read_text(encoding="utf-8")
             if text.count(old) != 1:
                 print(f"{k}: {name}: the text to change occurs {text.count(old)} times: {old}")
                 return 2
-            file.write_text(text.replace(old, new))
+            file.write_text(text.replace(old, new), encoding="utf-8")
             print(f"{k}: {name}: {old} -> {new or '(nothing)'}", flush=True)
             if not caught(copy, Path(folder) / "site"):
                 alive += 1

@@ -356,14 +356,14 @@ def _looked_up() -> int:
     if len(limits) == 1:  # not Linux
         limits.append(_elsewhere())
     with suppress(OSError, ValueError):  # ValueError: the limit is "max"
-        most = int((_GROUP / "memory.max").read_text())
-        limits.append(max(0, most - int((_GROUP / "memory.current").read_text()) + _file_pages()))
+        most = int((_GROUP / "memory.max").read_text(encoding="utf-8"))
+        limits.append(max(0, most - int((_GROUP / "memory.current").read_text(encoding="utf-8")) + _file_pages()))
     with suppress(ImportError, OSError, ValueError):
         import resource
 
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
         if soft != resource.RLIM_INFINITY:
-            taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            taken = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
             limits.append(max(0, soft - taken))
     return min(limits)
 
@@ -387,7 +387,7 @@ def _elsewhere() -> int:
 def _file_pages() -> int:
     """Return the bytes of a control group that only cache files. The kernel releases them on demand."""
     names = ("inactive_file ", "active_file ")
-    lines = (_GROUP / "memory.stat").read_text().splitlines()
+    lines = (_GROUP / "memory.stat").read_text(encoding="utf-8").splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith(names))
 
 

@@ -24,7 +24,7 @@ def body(name: str, middle: str) -> str:
 def report(tmp_path: Path) -> Any:
     texts = {"one": "    kept = a + 1", "two": "    kept = a - 1", "three": "    kept = a + 1\n    extra(a)"}
     for name, middle in texts.items():
-        (tmp_path / f"{name}.py").write_text(body(name, middle))
+        (tmp_path / f"{name}.py").write_text(body(name, middle), encoding="utf-8")
     members = [
         SimpleNamespace(
             file=str(tmp_path / f"{name}.py"), line=1, end_line=end, name=name, similarity=similarity, statements=34,

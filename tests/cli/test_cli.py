@@ -31,7 +31,7 @@ TREES = [
 @pytest.fixture
 def bank(tmp_path: Path) -> Path:
     file = tmp_path / "bank.mrg"
-    file.write_text("\n".join(TREES))
+    file.write_text("\n".join(TREES), encoding="utf-8")
     return file
 
 
@@ -85,7 +85,7 @@ def test_a_small_matrix_is_printed(bank: Path) -> None:
     assert result.stdout == "6  3  0\n3  6  0\n0  0  3\n"
     assert "standard output" in result.stderr
     assert succeed("gram", *trees[:2]).stdout == "       1  0.606061\n0.606061         1\n"
-    bank.write_text("(A a)\n" * 21)
+    bank.write_text("(A a)\n" * 21, encoding="utf-8")
     assert "21 x 21 values is too large to print. Write it to a file" in fail("gram", bank)
     assert "Pass trees only, or files only." in fail("gram", bank, "(A a)")
     assert "tree 2 of TREES, column 1" in fail("gram", "(A a)", "(A a")
@@ -94,7 +94,7 @@ def test_a_small_matrix_is_printed(bank: Path) -> None:
 
 def test_gram_with_other_columns(bank: Path) -> None:
     others = bank.with_name("others.tsv")
-    others.write_text(f"a\t{TREES[2]}\nb\t(NP (N cats))\n")
+    others.write_text(f"a\t{TREES[2]}\nb\t(NP (N cats))\n", encoding="utf-8")
     output = bank.with_name("K.npy")
     result = succeed("gram", bank, "--columns", others, "-o", output)
     np.testing.assert_array_equal(np.load(output), tl.SubsetTree().normalized()(TREES, [TREES[2], "(NP (N cats))"]))
@@ -117,7 +117,7 @@ def test_gram_json(bank: Path) -> None:
 @pytest.mark.usefixtures("impatient")
 def test_gram_format_and_progress(bank: Path) -> None:
     file = bank.with_name("trees.data")
-    file.write_text("".join(f"x\t{tree}\n" for tree in TREES))
+    file.write_text("".join(f"x\t{tree}\n" for tree in TREES), encoding="utf-8")
     result = succeed("gram", file, "--format", "tsv", "-o", "-")
     assert len(result.stdout.splitlines()) == 3
     assert "values: 6 of 6" in result.stderr
@@ -125,7 +125,7 @@ def test_gram_format_and_progress(bank: Path) -> None:
 
 
 def test_gram_of_nothing(bank: Path) -> None:
-    bank.write_text("")
+    bank.write_text("", encoding="utf-8")
     output = bank.with_name("K.npy")
     assert succeed("gram", bank, "-o", output).stderr.startswith(
         f"treelet: warning: {bank}: the file contains no trees"
@@ -135,10 +135,10 @@ def test_gram_of_nothing(bank: Path) -> None:
 
 def test_gram_replaces_a_file_only_when_it_is_done(bank: Path) -> None:
     output = bank.with_name("K.npy")
-    output.write_text("old")
-    bank.write_text("(S (NP")
+    output.write_text("old", encoding="utf-8")
+    bank.write_text("(S (NP", encoding="utf-8")
     fail("gram", bank, "-o", output)
-    assert output.read_text() == "old"
+    assert output.read_text(encoding="utf-8") == "old"
     assert sorted(os.listdir(bank.parent)) == ["K.npy", "bank.mrg"]
 
 
@@ -151,7 +151,7 @@ def test_missing_file(tmp_path: Path) -> None:
 
 
 def test_malformed_tree_says_where(bank: Path) -> None:
-    bank.write_text("(S (NP (N cats)))\n(S (NP) ))\n")
+    bank.write_text("(S (NP (N cats)))\n(S (NP) ))\n", encoding="utf-8")
     assert f"{bank}:2:10: " in fail("gram", bank, "-o", "-")
 
 
@@ -207,7 +207,7 @@ def test_overflow_needs_normalizing(bank: Path) -> None:
     tree = "(N n)"
     for _ in range(10):
         tree = f"(A {tree} {tree})"
-    bank.write_text(f"{tree}\n(N n)\n")
+    bank.write_text(f"{tree}\n(N n)\n", encoding="utf-8")
     output = bank.with_name("K.npy")
     line = fail("gram", bank, "-o", output, "--lam", "1", "--no-normalize")
     assert "is too large for a float64" in line
@@ -278,11 +278,11 @@ def test_compare_says_when_it_does_not_list_all() -> None:
 
 def test_compare_reads_files(tmp_path: Path) -> None:
     file = tmp_path / "one.mrg"
-    file.write_text(f"\n {APPLE}\n")
+    file.write_text(f"\n {APPLE}\n", encoding="utf-8")
     for name in (file, f"@{file}"):
         assert json.loads(succeed("compare", name, PEAR, "--lam", "1", "--json").stdout)["value"] == 3
     assert json.loads(succeed("compare", "-", PEAR, "--lam", "1", "--json", input=APPLE).stdout)["value"] == 3
-    file.write_text(APPLE + PEAR)
+    file.write_text(APPLE + PEAR, encoding="utf-8")
     assert "file must contain exactly one" in fail("compare", file, PEAR)
     assert "is neither a tree in brackets" in fail("compare", "NP", PEAR)
     assert "is neither a tree in brackets" not in fail("compare", "@NP", PEAR)
@@ -330,7 +330,7 @@ def test_compare_edits_knows_lines_and_columns(tmp_path: Path) -> None:
         ("a.xml", "<a><b/></a>"),
         ("b.xml", "<a>\n <c/></a>"),
     ):
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     code = [str(tmp_path / name) for name in ("a.py", "b.py")]
     shown = succeed("compare", *code, "--edits").stdout
     assert "1 1:5" in shown
@@ -341,10 +341,10 @@ def test_compare_edits_knows_lines_and_columns(tmp_path: Path) -> None:
     markup = succeed("compare", f"@{tmp_path / 'a.xml'}", str(tmp_path / "b.xml"), "--edits").stdout
     assert markup.splitlines()[-1] == "~   b 1:4     c 2:2"
     for name, text in (("a.js", "x = 1;\n"), ("b.js", "\nx = 2;\n")):  # tree-sitter's nodes know their lines only
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     shown = succeed("compare", str(tmp_path / "a.js"), str(tmp_path / "b.js"), "--edits").stdout
     assert shown.splitlines()[-1].split() == ["~", "1", "line", "1", "2", "line", "2"]
-    (tmp_path / "two.py").write_text("def f(): pass\ndef g(): pass\n")
+    (tmp_path / "two.py").write_text("def f(): pass\ndef g(): pass\n", encoding="utf-8")
     assert "file must contain exactly one" in fail(
         "compare", tmp_path / "two.py", code[0], "--edits", "--option", "each=function"
     )
@@ -354,7 +354,7 @@ def test_compare_edits_draws(tmp_path: Path) -> None:
     file = tmp_path / "edits.svg"
     shown = succeed("compare", APPLE, PEAR, "--edits", "--picture", file)
     assert f"picture: {file}" in shown.stderr
-    assert file.read_text() == tl.draw(tl.edit_script(APPLE, PEAR))
+    assert file.read_text(encoding="utf-8") == tl.draw(tl.edit_script(APPLE, PEAR))
     assert "must end in .svg, .png, .pdf or .tex" in fail(
         "compare", APPLE, PEAR, "--edits", "--picture", tmp_path / "x.gif"
     )
@@ -401,7 +401,7 @@ def test_convert_options_and_streams() -> None:
 
 def test_convert_leaves_nothing_out_unasked(tmp_path: Path) -> None:
     source = tmp_path / "in.dat"
-    source.write_text("1 |BT| (A a) |BT| (B b) |ET| 1:0.5 |EV|\n")
+    source.write_text("1 |BT| (A a) |BT| (B b) |ET| 1:0.5 |EV|\n", encoding="utf-8")
     for target, kept, message in (
         (
             "out.mrg",
@@ -418,12 +418,12 @@ def test_convert_leaves_nothing_out_unasked(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == [source]
     drops = ["--drop", "labels", "--drop", "vectors", "--drop", "trees"]
     succeed("convert", source, tmp_path / "out.mrg", *drops)
-    assert (tmp_path / "out.mrg").read_text() == "(A a)\n"
+    assert (tmp_path / "out.mrg").read_text(encoding="utf-8") == "(A a)\n"
     succeed("convert", source, tmp_path / "out.klp")
     assert "--drop must be 'labels'" in fail("convert", source, "-", "--drop", "everything")
     with pytest.raises(tl.errors.ParameterError, match=r"suffix \.json does not belong"):
         tl.Treebank(["(S x)"]).write(tmp_path / "x.json")
-    (tmp_path / "v.dat").write_text("1 1:2\n")
+    (tmp_path / "v.dat").write_text("1 1:2\n", encoding="utf-8")
     assert "cannot store the feature vectors" in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv")
     assert "document has no trees" in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv", "--drop", "vectors")
 
@@ -432,7 +432,7 @@ def test_convert_errors(bank: Path) -> None:
     assert "yaml" in fail("convert", bank, bank.with_name("out.tsv"), "--to", "yaml")
     assert "the file does not exist" in fail("convert", bank.with_name("nothing"), "-")
     assert "encoding" in fail("convert", bank, "-", "--encoding", "klingon")
-    bank.write_text("(S (A a)")
+    bank.write_text("(S (A a)", encoding="utf-8")
     assert f"{bank}:1:" in fail("convert", bank, bank.with_name("out.tsv"))
     assert os.listdir(bank.parent) == ["bank.mrg"]
 
@@ -520,7 +520,7 @@ def test_the_real_command(bank: Path) -> None:
 
 
 def test_utf8_whatever_the_terminal_says(bank: Path) -> None:
-    bank.write_text("(A ø)")
+    bank.write_text("(A ø)", encoding="utf-8")
     result = subprocess.run(
         [sys.executable, "-m", "treelet", "convert", str(bank), "-"],
         capture_output=True, timeout=60, check=True, env=os.environ | {"PYTHONIOENCODING": "ascii"},
@@ -530,7 +530,7 @@ def test_utf8_whatever_the_terminal_says(bank: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes and signals")
 def test_a_closed_pipe_is_quiet(bank: Path) -> None:
-    bank.write_text("(A a)\n" * 2000)
+    bank.write_text("(A a)\n" * 2000, encoding="utf-8")
     command = f"{sys.executable} -m treelet gram {bank} -o - 2>errors | head -n 1; cat errors"
     result = subprocess.run(
         ["bash", "-c", command], cwd=bank.parent, capture_output=True, text=True, timeout=120, check=True
@@ -591,7 +591,7 @@ def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
     import threading
 
     trees = tmp_path / "trees.mrg"
-    trees.write_text("(A x) (B y)")
+    trees.write_text("(A x) (B y)", encoding="utf-8")
     (tmp_path / "real.npy").write_bytes(b"old")
     (tmp_path / "link.npy").symlink_to("real.npy")
     succeed("gram", trees, "-o", tmp_path / "link.npy")
@@ -608,7 +608,7 @@ def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
 
 
 def test_gram_of_one_of_several_trees_a_row(tmp_path: Path) -> None:
-    (tmp_path / "two.dat").write_text("1 |BT| (A b) |BT| (C d) |ET|\n-1 |BT| (A c) |BT| (C d) |ET|\n")
+    (tmp_path / "two.dat").write_text("1 |BT| (A b) |BT| (C d) |ET|\n-1 |BT| (A c) |BT| (C d) |ET|\n", encoding="utf-8")
     assert "'tree1', 'tree2'. Choose one, for example --column tree1" in fail("gram", tmp_path / "two.dat", "-o", "-")
     rows = succeed("gram", tmp_path / "two.dat", "-o", "-", "--column", "tree2", "--lam", "1").stdout.split()
     assert [float(cell) for cell in rows] == [1, 1, 1, 1]
@@ -686,7 +686,7 @@ def test_labels_cannot_command_a_terminal(tmp_path: Path, command: tuple[str, st
     import pty
 
     trees = tmp_path / "trees\x1b[2J.mrg"
-    trees.write_text("(A\x1b[31m [red]a\x9b2J\u202e)\n")
+    trees.write_text("(A\x1b[31m [red]a\x9b2J\u202e)\n", encoding="utf-8")
     terminal, end = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "treelet", command[0], str(trees), command[1]],

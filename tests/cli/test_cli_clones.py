@@ -32,8 +32,8 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "src"
     folder.mkdir()
-    (folder / "a.py").write_text(FIRST + "\n\nclass C:\n    def small(self):\n        return 1\n")
-    (folder / "b.py").write_text(SECOND)
+    (folder / "a.py").write_text(FIRST + "\n\nclass C:\n    def small(self):\n        return 1\n", encoding="utf-8")
+    (folder / "b.py").write_text(SECOND, encoding="utf-8")
     return folder
 
 
@@ -42,7 +42,7 @@ def test_a_line_break_in_a_file_name_is_escaped(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     text = "def f(x):\n" + "".join(f"    y{n} = x + {n}\n" for n in range(12))
     for name in ("a\nb.py", "c.py"):
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     for words in (("clones", "."), ("nearest", ".", "--query", "c.py:1")):
         shown = succeed(*words).stdout
         assert "a\\nb.py:1 f" in shown
@@ -70,7 +70,7 @@ def test_text(code: Path) -> None:
 
 def test_large_families_are_cut(code: Path) -> None:
     for number in range(20):
-        (code / f"c{number:02}.py").write_text(FIRST)
+        (code / f"c{number:02}.py").write_text(FIRST, encoding="utf-8")
     text = succeed("clones", "src").stdout
     assert "and 12 more; --json lists all" in text
     assert len(json.loads(succeed("clones", "src", "--json").stdout)["families"][0]["members"]) == 22
@@ -187,8 +187,8 @@ def test_sarif_is_valid(code: Path) -> None:
     validator = jsonschema.validators.validator_for(schema)(schema, format_checker=jsonschema.FormatChecker())
     function = "function () { for (const r of q) { if (r.price > 3) { t += r.price; log(t, r.a, r.b, r.c, r.d) } } }"
     for name in HOSTILE:
-        (code / name).write_text(f"const o = {{ '[x](1) \\\\ \"k\" \\n': {function} }};\n")
-    Path("known.json").write_text(succeed("clones", "src", "--json").stdout)
+        (code / name).write_text(f"const o = {{ '[x](1) \\\\ \"k\" \\n': {function} }};\n", encoding="utf-8")
+    Path("known.json").write_text(succeed("clones", "src", "--json").stdout, encoding="utf-8")
     options: list[tuple[object, ...]] = [
         (),
         ("--min-lines", 1),
@@ -211,15 +211,15 @@ def test_fail_over_and_baseline(code: Path) -> None:
     assert result.stderr == "treelet: 1 family, more than --fail-over 0 allows\n"
     assert "1. 2 functions" in result.stdout
     succeed("clones", "src", "--fail-over", 1)
-    Path("known.json").write_text(succeed("clones", "src", "--json").stdout)
+    Path("known.json").write_text(succeed("clones", "src", "--json").stdout, encoding="utf-8")
     result = succeed("clones", "src", "--fail-over", 0, "--baseline", "known.json")
     assert result.stdout.startswith("0 new families of similar functions.\n")
-    (code / "c.py").write_text(FIRST)
+    (code / "c.py").write_text(FIRST, encoding="utf-8")
     result = run("clones", "src", "--fail-over", 0, "--baseline", "known.json")
     assert result.exit_code == 1
     assert result.stderr == "treelet: 1 new family, more than --fail-over 0 allows\n"
     assert "src/c.py:1 first (new)\n" in result.stdout
-    Path("known.json").write_text("nothing")
+    Path("known.json").write_text("nothing", encoding="utf-8")
     assert "this version of treelet clones" in fail("clones", "src", "--baseline", "known.json")
     assert "nix.json" in fail("clones", "src", "--baseline", "nix.json")
 
@@ -242,7 +242,7 @@ def test_bad_input(code: Path) -> None:
     result = run("clones", "src", "--min-lines", 100)
     assert result.exit_code == 0
     assert result.stderr.startswith("treelet: warning: No function has at least 100 lines")
-    (code / "d.py").write_text("def f(:\n")
+    (code / "d.py").write_text("def f(:\n", encoding="utf-8")
     result = run("clones", "src")
     assert result.exit_code == 0
     assert "1 Python file was read by tree-sitter: src/d.py:1" in result.stderr
@@ -273,7 +273,7 @@ def test_nearest_to_a_place(code: Path, measure: str) -> None:
 
 
 def test_the_innermost_function_is_the_query(code: Path) -> None:
-    (code / "c.py").write_text("def outer():\n    def inner():\n        return 1\n    return inner\n")
+    (code / "c.py").write_text("def outer():\n    def inner():\n        return 1\n    return inner\n", encoding="utf-8")
     for line, name in ((1, "outer"), (3, "outer.inner"), (4, "outer")):
         (query,) = json.loads(succeed("nearest", "src", "--query", f"src/c.py:{line}", "--json").stdout)["queries"]
         assert query["name"] == name

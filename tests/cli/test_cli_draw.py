@@ -18,11 +18,11 @@ def test_a_tree_in_brackets(tmp_path: Path) -> None:
     out = tmp_path / "t.svg"
     result = run("draw", TREE, "-o", out)
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", f"picture: {out}\n")
-    assert out.read_text() == tl.draw(TREE)
+    assert out.read_text(encoding="utf-8") == tl.draw(TREE)
     assert run("draw", TREE, "-o", out, "--style", "Plain", "--triangles", "NP, VP").exit_code == 0
-    assert out.read_text() == tl.draw(TREE, style="plain", triangles=["NP", "VP"])
+    assert out.read_text(encoding="utf-8") == tl.draw(TREE, style="plain", triangles=["NP", "VP"])
     assert run("draw", TREE, "-o", tmp_path / "t.tex", "--style", "plain").exit_code == 0
-    assert (tmp_path / "t.tex").read_text() == latex(TREE, style="plain") + "\n"
+    assert (tmp_path / "t.tex").read_text(encoding="utf-8") == latex(TREE, style="plain") + "\n"
 
 
 def test_a_label_that_no_constituent_has(tmp_path: Path) -> None:
@@ -46,28 +46,28 @@ def test_png_and_pdf(tmp_path: Path) -> None:
 
 def test_files(tmp_path: Path) -> None:
     bank, parses, forests, out = (tmp_path / name for name in ("b.mrg", "d.conllu", "f.jsonl", "t.svg"))
-    bank.write_text(f"{TREE}\n(S (A b))\n")
+    bank.write_text(f"{TREE}\n(S (A b))\n", encoding="utf-8")
     assert run("draw", bank, "-o", out, "--number", 2).exit_code == 0
-    assert out.read_text() == tl.draw("(S (A b))")
+    assert out.read_text(encoding="utf-8") == tl.draw("(S (A b))")
     assert "2 trees. Choose one with --number" in fail("draw", bank, "-o", out)
     for number in (0, 3):
         assert "--number must be a whole number from 1 to 2" in fail("draw", bank, "-o", out, "-n", number)
-    parses.write_text(CONLLU)
+    parses.write_text(CONLLU, encoding="utf-8")
     assert run("draw", parses, "-o", out, "--style", "plain").exit_code == 0
-    assert out.read_text() == dependency_svg(tl.structures.read_conllu(parses)[0], style="plain")
+    assert out.read_text(encoding="utf-8") == dependency_svg(tl.structures.read_conllu(parses)[0], style="plain")
     assert run("draw", parses, "-o", out, "--option", "form=grct").exit_code == 0
-    assert out.read_text() == tl.draw(tl.read_trees(parses)[0])
+    assert out.read_text(encoding="utf-8") == tl.draw(tl.read_trees(parses)[0])
     forest = tl.Forest.from_trees([("(S (A x))", 0.6), ("(S (B x))", 0.4)])
-    forests.write_text(forest.to_json() + "\n")
+    forests.write_text(forest.to_json() + "\n", encoding="utf-8")
     assert run("draw", forests, "-o", out).exit_code == 0
-    assert out.read_text() == forest_svg(forest)
+    assert out.read_text(encoding="utf-8") == forest_svg(forest)
     assert "has no plain style" in fail("draw", forests, "-o", out, "--style", "plain")
     assert "Remove --triangles" in fail("draw", parses, "-o", out, "--triangles", "NP")
 
 
 def test_mistakes(tmp_path: Path) -> None:
     out = tmp_path / "t.svg"
-    (tmp_path / "empty.mrg").write_text("")
+    (tmp_path / "empty.mrg").write_text("", encoding="utf-8")
     assert "no trees" in fail("draw", tmp_path / "empty.mrg", "-o", out)
     assert "must end in .svg" in fail("draw", TREE, "-o", tmp_path / "t.gif")
     assert "Did you mean 'plain'?" in fail("draw", TREE, "-o", out, "--style", "plan")

@@ -18,10 +18,10 @@ QUERY = "(S (NP (D the) (N bird)) (VP (V sleeps)))"
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.mrg").write_text(TREES)
+    (tmp_path / "a.mrg").write_text(TREES, encoding="utf-8")
     (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "one.mrg").write_text("(S (NP (D the) (N dog)) (VP (V sleeps)))\n")
-    (tmp_path / "b" / "two words.mrg").write_text("(X y)\n")
+    (tmp_path / "b" / "one.mrg").write_text("(S (NP (D the) (N dog)) (VP (V sleeps)))\n", encoding="utf-8")
+    (tmp_path / "b" / "two words.mrg").write_text("(X y)\n", encoding="utf-8")
     return tmp_path
 
 
@@ -58,8 +58,8 @@ def test_a_folder_is_removed(here: Path, monkeypatch: pytest.MonkeyPatch, cwd: s
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names")
 def test_a_line_break_in_a_file_name_is_escaped(here: Path) -> None:
-    (here / "new\nline.mrg").write_text(TREES)
-    (here / "new\nline.py").write_text("def f(x):\n    y = x\n    return y\n")
+    (here / "new\nline.mrg").write_text(TREES, encoding="utf-8")
+    (here / "new\nline.py").write_text("def f(x):\n    y = x\n    return y\n", encoding="utf-8")
     succeed("index", "create", "t.index", "new\nline.mrg")
     succeed("index", "create", "c.index", "new\nline.py", "--code", "--measure", "edit")
     for words in (
@@ -74,7 +74,7 @@ def test_a_line_break_in_a_file_name_is_escaped(here: Path) -> None:
 
 def test_added_files_replace_their_trees(here: Path) -> None:
     succeed("index", "create", "t.index", "a.mrg", "b")
-    (here / "a.mrg").write_text("(S (V go))\n")
+    (here / "a.mrg").write_text("(S (V go))\n", encoding="utf-8")
     found = json.loads(succeed("index", "add", "t.index", "a.mrg", "--json").stdout)
     assert found == {"index": "t.index", "trees": 3, "added": 1, "removed": 2}
     assert "(S (V go))" in tl.load("t.index").X_fit_.strings()
@@ -82,10 +82,10 @@ def test_added_files_replace_their_trees(here: Path) -> None:
 
 def test_a_file_without_trees_loses_its_entries(here: Path) -> None:
     succeed("index", "create", "t.index", "a.mrg", "b")
-    (here / "a.mrg").write_text("")
+    (here / "a.mrg").write_text("", encoding="utf-8")
     succeed("index", "add", "t.index", "a.mrg", "b/one.mrg")
     assert sorted(ids("t.index")) == ["b/one.mrg:1", "b/two words.mrg:1"]
-    (here / "b" / "one.mrg").write_text("")
+    (here / "b" / "one.mrg").write_text("", encoding="utf-8")
     found = json.loads(succeed("index", "add", "t.index", "b/one.mrg", "--json").stdout)
     assert found == {"index": "t.index", "trees": 1, "added": 0, "removed": 1}
     assert "no trees were found. Nothing was added" in fail("index", "add", "t.index", "b/one.mrg")
@@ -108,7 +108,7 @@ def test_clones_against_an_index_from_another_folder(here: Path, monkeypatch: py
     body = "def add(values):\n    total = 0\n    for value in values:\n        total += value\n    return total\n"
     for folder in ("src", "copy/src"):
         (here / folder).mkdir(parents=True)
-        (here / folder / "one.py").write_text(body)
+        (here / folder / "one.py").write_text(body, encoding="utf-8")
     succeed("index", "create", "c.index", "src", "--code")
     options = ("--min-lines", "3", "--json")
     monkeypatch.chdir(here / "copy")
@@ -120,8 +120,8 @@ def test_clones_against_an_index_from_another_folder(here: Path, monkeypatch: py
 
 
 def test_the_options_of_reading_are_kept(here: Path) -> None:
-    (here / "x.tsv").write_text("yes\t(A (B b))\nno\t(A (C c))\n")
-    (here / "y.tsv").write_text("yes\t(A (D d))\n")
+    (here / "x.tsv").write_text("yes\t(A (B b))\nno\t(A (C c))\n", encoding="utf-8")
+    (here / "y.tsv").write_text("yes\t(A (D d))\n", encoding="utf-8")
     succeed("index", "create", "t.index", "x.tsv", "--kernel", "pt", "--lam", "0.3", "--option", "tree_column=1")
     succeed("index", "add", "t.index", "y.tsv")
     opened = tl.load("t.index")
@@ -132,9 +132,9 @@ def test_the_options_of_reading_are_kept(here: Path) -> None:
 def test_an_index_of_source_code(here: Path) -> None:
     (here / "src").mkdir()
     body = "def {name}({x}):\n    total = 0\n    for value in {x}:\n        total += value\n    return total\n"
-    (here / "src" / "one.py").write_text(body.format(name="add", x="values") * 1)
-    (here / "src" / "two.py").write_text("class A:\n    def f(self):\n        return [1]\n")
-    (here / "new.py").write_text(body.format(name="plus", x="numbers"))
+    (here / "src" / "one.py").write_text(body.format(name="add", x="values") * 1, encoding="utf-8")
+    (here / "src" / "two.py").write_text("class A:\n    def f(self):\n        return [1]\n", encoding="utf-8")
+    (here / "new.py").write_text(body.format(name="plus", x="numbers"), encoding="utf-8")
     succeed("index", "create", "c.index", "src", "--code", "--measure", "edit")
     assert ids("c.index") == ["src/one.py:1 add", "src/two.py:2 A.f"]
     found = json.loads(succeed("index", "search", "c.index", "new.py:3", "--threshold", "0.9", "--json").stdout)
@@ -174,7 +174,7 @@ def test_errors(here: Path, words: tuple[str, ...], message: str) -> None:
 
 
 def test_clones_need_an_index_of_source_code(here: Path) -> None:
-    (here / "m.py").write_text("def f():\n    return 1\n")
+    (here / "m.py").write_text("def f():\n    return 1\n", encoding="utf-8")
     succeed("index", "create", "t.index", "a.mrg")
     assert "does not contain source code" in fail("clones", "m.py", "--against", "t.index")
     succeed("index", "create", "c.index", "m.py", "--code")

@@ -38,12 +38,14 @@ def predicted(*args: object) -> list[str]:
 def forests(tmp_path: Path) -> tuple[Path, Path]:
     """Forests that ``treelet parse`` wrote, and their labels."""
     sentences = words(60)
-    (tmp_path / "sentences.txt").write_text("\n".join(sentences[20:]) + "\n")
+    (tmp_path / "sentences.txt").write_text("\n".join(sentences[20:]) + "\n", encoding="utf-8")
     flights(20).write(tmp_path / "bank.mrg")
     parsed = tmp_path / "forests.jsonl"
     succeed("parse", tmp_path / "sentences.txt", "--treebank", tmp_path / "bank.mrg", "--forest", "-o", parsed)
     labels = tmp_path / "labels.txt"
-    labels.write_text("".join(f"{'long' if len(text.split()) > 8 else 'short'}\n" for text in sentences[20:]))
+    labels.write_text(
+        "".join(f"{'long' if len(text.split()) > 8 else 'short'}\n" for text in sentences[20:]), encoding="utf-8"
+    )
     return parsed, labels
 
 
@@ -51,7 +53,7 @@ def test_forests_of_treelet_parse_are_classified_as_in_python(forests: tuple[Pat
     file, label_file = forests
     model = file.with_name("m.treelet")
     result = report("train", file, "--labels", label_file, "--kernel", "forest", "--lam", 0.3, "-o", model)
-    X, labels = tl.read_forests(file), label_file.read_text().split()
+    X, labels = tl.read_forests(file), label_file.read_text(encoding="utf-8").split()
     assert len(set(labels)) == 2
     assert any(forest.count_trees() > 1 for forest in X)
     clf = tl.KernelSVC(tl.ForestKernel(lam=0.3).normalized(), C=1.0).fit(X, labels)
@@ -72,13 +74,15 @@ def test_forests_of_treelet_parse_are_classified_as_in_python(forests: tuple[Pat
 def test_labels_may_also_be_a_column(forests: tuple[Path, Path]) -> None:
     file, label_file = forests
     table = file.with_name("train.tsv")
-    rows = zip(label_file.read_text().split(), file.read_text().splitlines(), strict=True)
-    table.write_text("".join(f"{label}\t{forest}\n" for label, forest in rows))
+    rows = zip(
+        label_file.read_text(encoding="utf-8").split(), file.read_text(encoding="utf-8").splitlines(), strict=True
+    )
+    table.write_text("".join(f"{label}\t{forest}\n" for label, forest in rows), encoding="utf-8")
     succeed("train", table, "--kernel", "forest", "-o", file.with_name("a"))
     succeed("train", file, "--labels", label_file, "--kernel", "forest", "-o", file.with_name("b"))
     assert predicted(file.with_name("a"), table) == predicted(file.with_name("b"), file)
     X, y = tl.read_examples(table, "forests")
-    assert (len(X), y) == (40, label_file.read_text().split())
+    assert (len(X), y) == (40, label_file.read_text(encoding="utf-8").split())
     assert X[3] == tl.read_forests(file)[3]
 
 
@@ -86,7 +90,7 @@ def test_a_tree_is_a_forest(forests: tuple[Path, Path], tmp_path: Path) -> None:
     file, label_file = forests
     succeed("train", file, "--labels", label_file, "--kernel", "forest", "-o", tmp_path / "m")
     trees = tmp_path / "trees.tsv"
-    trees.write_text("long\t(S (NP (N flights)))\nshort\t(S (NP (N fares)))\n")
+    trees.write_text("long\t(S (NP (N flights)))\nshort\t(S (NP (N fares)))\n", encoding="utf-8")
     assert predicted(tmp_path / "m", "(S (NP (N flights)))") == predicted(tmp_path / "m", trees)[:1]
     value = report("compare", "(S (A a) (B b))", "(S (A a) (B c))", "--kernel", "forest")
     assert value["value"] == report("compare", "(S (A a) (B b))", "(S (A a) (B c))")["value"]
@@ -98,7 +102,7 @@ def test_forests_are_compared_and_searched(forests: tuple[Path, Path]) -> None:
     succeed("gram", file, "--kernel", "forest", "-o", file.with_name("K.npy"))
     np.testing.assert_allclose(np.load(file.with_name("K.npy")), tl.ForestKernel().normalized()(X), rtol=1e-12)
     one = file.with_name("one.jsonl")
-    one.write_text(X[1].to_json() + "\n")
+    one.write_text(X[1].to_json() + "\n", encoding="utf-8")
     text = succeed("compare", one, one, "--kernel", "forest").stdout
     assert text.startswith(f"forest 1: {X[1].count_trees():,} tree")
     assert "normalized  1\n" in text
@@ -123,7 +127,7 @@ def tagged(tmp_path: Path) -> Path:
         verb = f"{SEED.choice(['ran', 'sat'])}/V"
         lines.append(f"{label}\t{f'{noun} {verb}' if label == 'statement' else f'did/A {noun} {verb}'} !/.\n")
     file = tmp_path / "tagged.tsv"
-    file.write_text("".join(lines))
+    file.write_text("".join(lines), encoding="utf-8")
     return file
 
 
@@ -174,7 +178,9 @@ def parses(n: int) -> tuple[list[tl.Dependencies], list[float], list[int]]:
 def links(tmp_path: Path) -> Path:
     X, y, qid = parses(20)
     file = tmp_path / "links.tsv"
-    file.write_text("".join(f"{v}\ts{q}\t{parse.to_json()}\n" for parse, v, q in zip(X, y, qid, strict=True)))
+    file.write_text(
+        "".join(f"{v}\ts{q}\t{parse.to_json()}\n" for parse, v, q in zip(X, y, qid, strict=True)), encoding="utf-8"
+    )
     return file
 
 
@@ -196,7 +202,7 @@ def test_every_learner_predicts_as_in_python(
     result = report("train", links, "-o", model, *given, *options)
     X, y = tl.read_examples(links, "parses", query_column=1)
     assert isinstance(X, DependencyBank)
-    qid = [line.split("\t")[1] for line in links.read_text().splitlines()]
+    qid = [line.split("\t")[1] for line in links.read_text(encoding="utf-8").splitlines()]
     kernel = tl.Locality(window=5, theta=1.0).normalized()
     machine.set_params(kernel=kernel + 1 if (learner, task) == ("rls", "regress") else kernel)
     machine.fit(X, [float(value) for value in y], **({"qid": qid} if task == "rank" else {}))
@@ -214,7 +220,9 @@ def test_parses_in_conllu_and_labels_with_queries(links: Path, tmp_path: Path) -
     X, y = tl.read_examples(links, "parses", query_column=1)
     DependencyBank([parse.rooted() for parse in X]).write(tmp_path / "parses.conllu")
     X.write(tmp_path / "parses.jsonl", "json")
-    (tmp_path / "labels.txt").write_text("".join(f"{value}\t{row // 3}\n" for row, value in enumerate(y)))
+    (tmp_path / "labels.txt").write_text(
+        "".join(f"{value}\t{row // 3}\n" for row, value in enumerate(y)), encoding="utf-8"
+    )
     for file in ("parses.conllu", "parses.jsonl"):
         succeed(
             "train", tmp_path / file, "--labels", tmp_path / "labels.txt", "--kernel", "locality", "--learner",
@@ -284,7 +292,7 @@ def test_the_grid_of_a_learner(links: Path, learner: str, tuned: str) -> None:
     ],
 )  # fmt: skip
 def test_options_that_do_not_fit(tagged: Path, options: list[str], message: str) -> None:
-    tagged.write_text("statement\tit/N ran/V\nquestion\tdid/A it/N\n")
+    tagged.write_text("statement\tit/N ran/V\nquestion\tdid/A it/N\n", encoding="utf-8")
     kernel = [] if "--kernel" in options else ["--kernel", "tagging"]
     assert message in fail("train", tagged, *kernel, *options, "-o", tagged.with_name("m"))
     assert not tagged.with_name("m").exists()
@@ -295,12 +303,12 @@ def test_labels_that_do_not_fit(forests: tuple[Path, Path]) -> None:
     train = ["train", file, "--kernel", "forest", "-o", file.with_name("m")]
     assert "label<TAB>forest in a .tsv file, or pass a file of labels with --labels." in fail(*train)
     assert "Use --kernel forest" in fail("train", file, "--labels", labels, "-o", file.with_name("m"))
-    text = labels.read_text()
-    labels.write_text(text + "short\n\n\n")
+    text = labels.read_text(encoding="utf-8")
+    labels.write_text(text + "short\n\n\n", encoding="utf-8")
     assert "the file has 41 labels, but" in fail(*train, "--labels", labels)
-    labels.write_text(text.replace("long", "long\tq", 1))
+    labels.write_text(text.replace("long", "long\tq", 1), encoding="utf-8")
     assert "each line must be a label, or label<TAB>query." in fail(*train, "--labels", labels)
-    labels.write_text(text.replace("long", "", 1))
+    labels.write_text(text.replace("long", "", 1), encoding="utf-8")
     assert "has an empty label" in fail(*train, "--labels", labels)
     assert "exclude each other" in fail(*train, "--labels", labels, "--skip-bad")
     assert "would overwrite --labels" in fail(*train[:-1], labels, "--labels", labels)
@@ -317,7 +325,7 @@ def test_files_of_another_kernel(forests: tuple[Path, Path], tagged: Path, tmp_p
         (trees, "locality", "the file contains trees, not parses. Use --kernel sst"),
     ):
         assert f"{file}: {message}" in fail("gram", file, "--kernel", kernel)
-    trees.write_text("(S (A a)\n")
+    trees.write_text("(S (A a)\n", encoding="utf-8")
     assert "never closed" in fail("gram", trees, "--kernel", "forest")
     for command in (["gram", "he reads"], ["nearest", "he reads"], ["compare", "he reads", "the/D dog/N"]):
         assert "'he reads' is neither a tagged sentence" in fail(*command, "--kernel", "tagging")
@@ -326,7 +334,7 @@ def test_files_of_another_kernel(forests: tuple[Path, Path], tagged: Path, tmp_p
 def test_a_bad_line_is_named_or_skipped(tmp_path: Path) -> None:
     file = tmp_path / "parses.tsv"
     good = tl.Dependencies(["a", "b"], None, [(0, 1, "T")]).to_json()
-    file.write_text(f'1\t{good}\n2\t{{"words": ["a"], "links": [[0, 1, "T"]]}}\n3\t{good}\n')
+    file.write_text(f'1\t{good}\n2\t{{"words": ["a"], "links": [[0, 1, "T"]]}}\n3\t{good}\n', encoding="utf-8")
     gram = ["gram", file, "--kernel", "locality"]
     line = fail(*gram)
     assert f"{file}:2: link 0: A position must be an int" in line

@@ -52,7 +52,7 @@ def generate(n: int, seed: int, classes: tuple[str, ...] = ("person", "place", "
 
 
 def write_tsv(path: Path, examples: list[tuple[str, str]]) -> Path:
-    path.write_text("".join(f"{label}\t{tree}\n" for label, tree in examples))
+    path.write_text("".join(f"{label}\t{tree}\n" for label, tree in examples), encoding="utf-8")
     return path
 
 
@@ -231,7 +231,7 @@ def svmlight(path: Path, n: int, seed: int, positive: str = "+1") -> Path:
         tree = f"(S (N {rng.choice(WORDS)}) (V {rng.choice(['saw', 'was'])}))"
         feature = 1 if k % 2 else 2
         lines.append(f"{sign} |BT| {tree} |ET| {feature}:{1 + rng.random():.3f} 9:0.1 |EV| # {k}")
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
@@ -241,11 +241,13 @@ def test_a_model_takes_the_same_vectors_from_either_format(tmp_path: Path) -> No
     assert run("convert", train, kelp).exit_code == run("convert", kelp, back).exit_code == 0
     succeed("train", train, "-o", model, "--vectors", "1")
     scores = succeed("predict", model, train, "--scores")
-    assert "|BV:vector| 1:" in kelp.read_text()
+    assert "|BV:vector| 1:" in kelp.read_text(encoding="utf-8")
     assert succeed("predict", model, kelp, "--scores") == scores
     assert succeed("predict", model, back, "--scores") == scores
     other = tmp_path / "other.dat"
-    other.write_text("1 |BT| (S (N a) (V saw)) |ET| 11:1 |EV|\n-1 |BT| (S (N a) (V was)) |ET| 12:1 15:2 |EV|\n")
+    other.write_text(
+        "1 |BT| (S (N a) (V saw)) |ET| 11:1 |EV|\n-1 |BT| (S (N a) (V was)) |ET| 12:1 15:2 |EV|\n", encoding="utf-8"
+    )
     warned = f"treelet: warning: {other}: none of the features in the column 'vector' was seen in training"
     for result in (run("predict", model, other), run("evaluate", model, other)):
         assert (result.exit_code, result.stderr.startswith(warned)) == (0, True)
@@ -290,7 +292,7 @@ def test_pairs_of_trees(tmp_path: Path) -> None:
         for label, mark in (("yes", "REL-"), ("no", ""))
         for verb in ("runs", "sat")
     ]
-    pairs.write_text("".join(lines))
+    pairs.write_text("".join(lines), encoding="utf-8")
     model = tmp_path / "m.treelet"
     succeed("train", pairs, "-o", model, "--kernel", "sst")
     assert succeed("predict", model, pairs).split() == ["yes", "yes", "no", "no"]
@@ -299,14 +301,14 @@ def test_pairs_of_trees(tmp_path: Path) -> None:
     assert not any(":" in fragment["fragment"] for fragment in fragments)
     assert "  right/t: (REL-N cats)" in succeed("explain", model, pairs)
     assert run("convert", pairs, tmp_path / "again.klp", "--to", "kelp").exit_code == 0
-    assert (tmp_path / "again.klp").read_text() == pairs.read_text()
+    assert (tmp_path / "again.klp").read_text(encoding="utf-8") == pairs.read_text(encoding="utf-8")
 
 
 def test_several_trees_a_line(tmp_path: Path) -> None:
     examples = generate(30, 1, ("person", "place"))
     train, test, model = tmp_path / "train.dat", tmp_path / "test.dat", tmp_path / "m.treelet"
     lines = [f"{label} |BT| (S (N x)) |BT| {tree} |ET|\n" for label, tree in examples]
-    train.write_text("".join(lines))
+    train.write_text("".join(lines), encoding="utf-8")
     sst = tl.SubsetTree().normalized()
     assert report("train", train, "-o", model)["kernel"] == repr(tl.On("tree1", sst) + tl.On("tree2", sst))
     assert report("train", train, "-o", model, "--column", "tree2")["kernel"] == repr(tl.On("tree2", sst))
@@ -315,7 +317,7 @@ def test_several_trees_a_line(tmp_path: Path) -> None:
 
     # No line has a second tree: the column is called otherwise, and the second is missing everywhere.
     succeed("train", train, "-o", model)
-    test.write_text("person |BT| (S (N x)) |ET|\nplace |BT| (S (N x)) |ET|\n")
+    test.write_text("person |BT| (S (N x)) |ET|\nplace |BT| (S (N x)) |ET|\n", encoding="utf-8")
     X = tl.structures.Table({"tree1": ["(S (N x))"] * 2, "tree2": [None] * 2})
     result = run("predict", model, test)
     assert (result.exit_code, result.stdout.splitlines()) == (0, tl.load(model).predict(X).tolist())
@@ -326,12 +328,12 @@ def test_several_trees_a_line(tmp_path: Path) -> None:
 def test_kelp(tmp_path: Path) -> None:
     file, model = tmp_path / "train.klp", tmp_path / "m.treelet"
     lines = [f"{label} |BT:parse| {tree} |ET| |BV:bow| {label}:1 |EV|\n" for label, tree in generate(12, 1)]
-    file.write_text("".join(lines))
+    file.write_text("".join(lines), encoding="utf-8")
     result = report("train", file, "-o", model, "--vectors", "1")
     assert result["kernel"] == repr(tl.On("parse", tl.SubsetTree().normalized()) + tl.On("bow", tl.Linear()))
     assert report("evaluate", model, file)["accuracy"] == 1
     # one column of trees whose name does not matter
-    file.write_text("".join(line.split(" |BV:")[0] + "\n" for line in lines))
+    file.write_text("".join(line.split(" |BV:")[0] + "\n" for line in lines), encoding="utf-8")
     succeed("train", file, "-o", model, "--C", "100")
     assert report("evaluate", model, write_tsv(tmp_path / "t.tsv", generate(12, 1)))["accuracy"] == 1
 
@@ -355,7 +357,7 @@ def test_files_without_labels(train: Path, test: Path) -> None:
     model = train.with_name("m.treelet")
     succeed("train", train, "-o", model)
     expected = succeed("predict", model, test)
-    trees = [line.split("\t")[1] for line in test.read_text().splitlines()]
+    trees = [line.split("\t")[1] for line in test.read_text(encoding="utf-8").splitlines()]
     text = "\n".join(trees) + "\n"
     for name, content in {
         "trees.tsv": f"\n{text}",
@@ -364,7 +366,7 @@ def test_files_without_labels(train: Path, test: Path) -> None:
         "empty.tsv": "".join(f"\t{tree}\n" for tree in trees),
     }.items():
         file = test.with_name(name)
-        file.write_text(content)
+        file.write_text(content, encoding="utf-8")
         assert succeed("predict", model, file) == expected
         assert "the examples have no class labels" in fail("evaluate", model, file)
         assert "the examples have no class labels" in fail("train", file, "-o", model)
@@ -375,7 +377,7 @@ def test_files_without_labels(train: Path, test: Path) -> None:
     tl.Treebank(trees).write(zeros)
     assert succeed("predict", model, zeros) == expected
     assert "class labels, because all targets are 0" in fail("evaluate", model, zeros)
-    file.write_text(f"a\t{trees[0]}\n\t{trees[1]}\n")
+    file.write_text(f"a\t{trees[0]}\n\t{trees[1]}\n", encoding="utf-8")
     assert "example 2 has an empty label" in fail("train", file, "-o", model)
 
 
@@ -384,7 +386,7 @@ def test_predict_to_a_file_and_json(train: Path, test: Path) -> None:
     succeed("train", train, "-o", model)
     printed = succeed("predict", model, test, "--scores")
     assert succeed("predict", model, test, "--scores", "-o", out) == ""
-    assert out.read_text() == printed
+    assert out.read_text(encoding="utf-8") == printed
     result = report("predict", model, test, "--scores")
     rows = [line.split("\t") for line in printed.splitlines()]
     assert rows[0] == ["label", *result["classes"]] == ["label", "person", "place", "time"]
@@ -396,7 +398,7 @@ def test_predict_to_a_file_and_json(train: Path, test: Path) -> None:
     summary = report("predict", model, test, "-o", out)
     assert summary["output"] == str(out)
     assert "labels" not in summary
-    assert out.read_text().splitlines() == result["labels"]
+    assert out.read_text(encoding="utf-8").splitlines() == result["labels"]
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
@@ -433,7 +435,7 @@ def test_a_saved_classifier_predicts_the_same(train: Path, test: Path) -> None:
 def test_predict_trees_in_brackets(train: Path, test: Path) -> None:
     model = train.with_name("m.treelet")
     succeed("train", train, "-o", model)
-    trees = [line.split("\t")[1] for line in test.read_text().splitlines()]
+    trees = [line.split("\t")[1] for line in test.read_text(encoding="utf-8").splitlines()]
     assert succeed("predict", model, *trees) == succeed("predict", model, test)
     assert "(A a" in fail("evaluate", model, "(A a)")  # which needs labels
 
@@ -441,7 +443,7 @@ def test_predict_trees_in_brackets(train: Path, test: Path) -> None:
 def test_predict_nothing(train: Path) -> None:
     model, empty = train.with_name("m.treelet"), train.with_name("empty.tsv")
     succeed("train", train, "-o", model)
-    empty.write_text("")
+    empty.write_text("", encoding="utf-8")
     for options, told in ([], ""), (["--scores"], "label\tperson\tplace\ttime\n"):
         result = run("predict", model, empty, *options)
         assert (result.exit_code, result.stdout) == (0, told)
@@ -452,7 +454,7 @@ def test_predict_nothing(train: Path) -> None:
 def test_trees_that_the_model_knows_nothing_of_are_said(train: Path, tmp_path: Path) -> None:
     model, other = train.with_name("m.treelet"), tmp_path / "other.py"
     succeed("train", train, "-o", model)
-    other.write_text("import os\nos.getcwd()\n")
+    other.write_text("import os\nos.getcwd()\n", encoding="utf-8")
     result = run("predict", model, other)
     assert result.exit_code == 0
     assert re.search("1 example has no fragment in common", result.stderr)
@@ -585,7 +587,7 @@ def test_picture_without_matplotlib(train: Path, test: Path, monkeypatch: pytest
     succeed("evaluate", model, test)
     picture = train.with_name("c.svg")
     succeed("evaluate", model, test, "--picture", picture)
-    assert picture.read_text().endswith("</svg>\n")
+    assert picture.read_text(encoding="utf-8").endswith("</svg>\n")
 
 
 # --- errors -------------------------------------------------------------------------------------------------------
@@ -604,7 +606,7 @@ def test_no_model(test: Path, command: str) -> None:
 def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, command: str) -> None:
     file, model = svmlight(tmp_path / "train.dat", 10, 1), tmp_path / "m.treelet"
     vectors = tmp_path / "vectors.dat"
-    vectors.write_text("1 1:1\n-1 2:1\n")
+    vectors.write_text("1 1:1\n-1 2:1\n", encoding="utf-8")
     succeed("train", train, "-o", model)
     assert "model needs exactly one tree per example" in fail(command, model, vectors)
     report = tmp_path / "report.html"
@@ -635,16 +637,16 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
 )
 def test_bad_options_leave_nothing_behind(train: Path, options: list[str], message: str) -> None:
     model = train.with_name("m.treelet")
-    model.write_text("old")
+    model.write_text("old", encoding="utf-8")
     assert message in fail("train", train, "-o", model, *options)
-    assert model.read_text() == "old"
+    assert model.read_text(encoding="utf-8") == "old"
     assert sorted(os.listdir(train.parent)) == ["m.treelet", "train.tsv"]
 
 
 def test_nothing_half_written(train: Path, test: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, model = train.parent, train.with_name("m.treelet")
     bad = train.with_name("bad.tsv")
-    bad.write_text("a\t(S (A a))\nb\t(S (A")
+    bad.write_text("a\t(S (A a))\nb\t(S (A", encoding="utf-8")
     assert f"{bad}:2:" in fail("train", bad, "-o", model)
     write_tsv(bad, [("a", "(S (A a))"), ("a", "(S (B b))")])
     assert "classifier needs at least two classes" in fail("train", bad, "-o", model)
@@ -657,7 +659,7 @@ def test_nothing_half_written(train: Path, test: Path, monkeypatch: pytest.Monke
     assert sorted(os.listdir(folder)) == ["bad.tsv", "test.tsv", "train.tsv"]
     succeed("train", train, "-o", model)
     out = train.with_name("out.txt")
-    bad.write_text("a\t(S (A")
+    bad.write_text("a\t(S (A", encoding="utf-8")
     fail("predict", model, bad, "-o", out)
     fail("evaluate", model, bad, "--picture", train.with_name("c.png"))
     assert sorted(os.listdir(folder)) == ["bad.tsv", "m.treelet", "test.tsv", "train.tsv"]

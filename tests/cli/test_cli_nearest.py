@@ -64,8 +64,14 @@ def test_only_those_that_are_near_enough(bank: Path) -> None:
 
 
 def test_from_the_standard_input(bank: Path) -> None:
-    assert run("nearest", bank, "--query", "-", "--k", 1, input=bank.read_text()).stdout.count("1.0000  ") == 40
-    assert run("nearest", "-", "--k", 1, input=bank.read_text()).stdout == run("nearest", bank, "--k", 1).stdout
+    assert (
+        run("nearest", bank, "--query", "-", "--k", 1, input=bank.read_text(encoding="utf-8")).stdout.count("1.0000  ")
+        == 40
+    )
+    assert (
+        run("nearest", "-", "--k", 1, input=bank.read_text(encoding="utf-8")).stdout
+        == run("nearest", bank, "--k", 1).stdout
+    )
 
 
 def test_mistakes_are_said(bank: Path) -> None:
@@ -81,12 +87,12 @@ def test_mistakes_are_said(bank: Path) -> None:
 
 def test_as_many_neighbors_as_there_are(tmp_path: Path) -> None:
     few = tmp_path / "few.mrg"
-    few.write_text("(S (A a))\n(S (A a) (B b))\n(S (B b))\n")
+    few.write_text("(S (A a))\n(S (A a) (B b))\n(S (B b))\n", encoding="utf-8")
     assert len(json.loads(run("nearest", few, "--json").stdout)["queries"][0]["nearest"]) == 2
     assert len(json.loads(run("nearest", few, "--query", "(S (A c))", "--json").stdout)["queries"][0]["nearest"]) == 3
-    few.write_text("(S (A a))\n")
+    few.write_text("(S (A a))\n", encoding="utf-8")
     assert "treelet nearest needs at least 2" in fail("nearest", few)
-    few.write_text("")
+    few.write_text("", encoding="utf-8")
     assert "treelet nearest needs at least" in fail("nearest", few, "--query", "(S (A a))")
 
 
@@ -99,14 +105,14 @@ def test_trees_of_another_kind_are_said(bank: Path) -> None:
 
 def test_source_code_is_led_back_to_its_lines(tmp_path: Path) -> None:
     source = tmp_path / "a.py"
-    source.write_text("import os\n\ndef f(x):\n    return x + 1\n\n@g\ndef h(y):\n    return y + 1\n")
+    source.write_text("import os\n\ndef f(x):\n    return x + 1\n\n@g\ndef h(y):\n    return y + 1\n", encoding="utf-8")
     options = ["--format", "python:each=function,identifiers=anonymous"]
     (first, second) = json.loads(run("nearest", source, *options, "--json").stdout)["queries"]
     assert (first["place"], first["nearest"][0]["place"]) == (f"{source}:3", f"{source}:7")
     assert second["nearest"][0]["place"] == f"{source}:3"
     assert run("nearest", source, *options).stdout.startswith(f"1. {source}:3 f: $0 $1")
     page = tmp_path / "a.html"
-    page.write_text("<ul>\n<li>a b\n<li>a c\n</ul>")
+    page.write_text("<ul>\n<li>a b\n<li>a c\n</ul>", encoding="utf-8")
     assert f"2. {page}:3: a c" in run("nearest", page, "--format", "html:each=li").stdout
     (query,) = json.loads(run("nearest", source, "--query", "(FunctionDef (name f))", *options, "--json").stdout)[
         "queries"

@@ -90,7 +90,7 @@ def test_no_output_is_an_input_or_another_output(
     names = {parameter: mark[1:] for parameter, mark in file_marks(command).items()}
     inside = (*names[first], *names[second], "file")[0].replace("*", "1")
     file, other = tmp_path / inside, tmp_path / "other" / inside
-    file.write_text("precious")
+    file.write_text("precious", encoding="utf-8")
     other.parent.mkdir()
     if way == "symbolic link":
         other.symlink_to(file)
@@ -109,12 +109,12 @@ def test_no_output_is_an_input_or_another_output(
     assert shown[first] in line
     assert shown[second] in line
     assert "Choose another name" in line
-    assert file.read_text() == "precious"
+    assert file.read_text(encoding="utf-8") == "precious"
 
 
 def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:
     data = tmp_path / "a.tsv"
-    data.write_text("x\t(A a)\ny\t(B b)\n")
+    data.write_text("x\t(A a)\ny\t(B b)\n", encoding="utf-8")
     model = tmp_path / "m.treelet"
     assert run("train", data, "-o", model).exit_code == 0
     before = model.read_bytes()
@@ -131,16 +131,16 @@ def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:
     with data.open("a") as stream:
         done = process("convert", data, "-", stdin=subprocess.DEVNULL, stdout=stream)
     assert (done.returncode, "IN is also standard output" in done.stderr) == (2, True)
-    assert data.read_text() == "x\t(A a)\ny\t(B b)\n"
+    assert data.read_text(encoding="utf-8") == "x\t(A a)\ny\t(B b)\n"
 
 
 def test_devices_and_trees_are_no_files_that_could_be_lost(tmp_path: Path) -> None:
     data = tmp_path / "a.mrg"
-    data.write_text("(A a)\n")
+    data.write_text("(A a)\n", encoding="utf-8")
     assert run("convert", data, os.devnull, "--to", "lines").exit_code == 0
     assert run("compare", "(A a)", "(A " + "(B b) " * 2000 + ")").exit_code == 0
     assert run("convert", os.devnull, os.devnull, "--from", "brackets", "--to", "lines").exit_code == 0
     folder = tmp_path / "report"
     folder.mkdir()
-    (folder / "trees.mrg").write_text("(A a)")  # beside the report, and none of its files
+    (folder / "trees.mrg").write_text("(A a)", encoding="utf-8")  # beside the report, and none of its files
     assert "would overwrite" not in run("rerank", folder / "trees.mrg", "-o", folder).stderr

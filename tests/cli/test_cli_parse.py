@@ -35,21 +35,21 @@ BANK = [
 @pytest.fixture
 def grammar(tmp_path: Path) -> Path:
     file = tmp_path / "g.txt"
-    file.write_text(GRAMMAR)
+    file.write_text(GRAMMAR, encoding="utf-8")
     return file
 
 
 @pytest.fixture
 def sentences(tmp_path: Path) -> Path:
     file = tmp_path / "sentences.txt"
-    file.write_text("\n".join(SENTENCES) + "\n")
+    file.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
     return file
 
 
 @pytest.fixture
 def bank(tmp_path: Path) -> Path:
     file = tmp_path / "bank.mrg"
-    file.write_text("\n".join(BANK))
+    file.write_text("\n".join(BANK), encoding="utf-8")
     return file
 
 
@@ -95,7 +95,7 @@ def test_k_best_as_tsv(grammar: Path, sentences: Path, tmp_path: Path) -> None:
     one = succeed("parse", "-g", grammar, sentences, "--to", "tsv").stdout
     assert [line.split("\t")[:2] for line in one.splitlines()] == [["1", "1"], ["2", "1"]]
     succeed("parse", "-g", grammar, sentences, "-o", tmp_path / "out.tsv")
-    assert (tmp_path / "out.tsv").read_text() == one
+    assert (tmp_path / "out.tsv").read_text(encoding="utf-8") == one
     assert len(tl.read_trees(tmp_path / "out.tsv")) == 2
     succeed("parse", "-g", grammar, sentences, "-o", tmp_path / "out.tsv.gz")
     assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()).decode() == one
@@ -111,7 +111,7 @@ def test_k_best_as_json(grammar: Path, sentences: Path, tmp_path: Path) -> None:
         assert [(tree, logp) for logp, tree in record["nbest"]] == parsed(known, record["sentence"], 2)
     for name in ("out.json", "out.jsonl"):
         succeed("parse", "-g", grammar, sentences, "--k", "2", "-o", tmp_path / name)
-        assert (tmp_path / name).read_text() == output
+        assert (tmp_path / name).read_text(encoding="utf-8") == output
 
 
 # --- forests and pictures -----------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_forests(grammar: Path, sentences: Path, tmp_path: Path) -> None:
     result = succeed("parse", "-g", grammar, sentences, "--forest", "-o", output)
     assert "2 sentences, 2 forests" in result.stderr
     assert tl.read_forests(output) == known.forests([sentence.split() for sentence in SENTENCES])
-    assert succeed("parse", "-g", grammar, sentences, "--forest").stdout == output.read_text()
+    assert succeed("parse", "-g", grammar, sentences, "--forest").stdout == output.read_text(encoding="utf-8")
     for prune, count in (("none", 2), ("0.1", 1), ("1", 2)):
         succeed("parse", "-g", grammar, sentences, "--forest", "--prune", prune, "-o", output)
         assert tl.read_forests(output)[0].count_trees() == count
@@ -133,14 +133,16 @@ def test_pictures(grammar: Path, sentences: Path, tmp_path: Path) -> None:
     picture = tmp_path / "picture.svg"
     result = succeed("parse", "-g", grammar, sentences, "--forest", "--picture", picture)
     assert f"picture: {picture}, of sentence 1 of 2\n" in result.stderr
-    assert picture.read_text() == forest_svg(tl.PCFG.read_text(grammar).forest(SENTENCES[0].split(), 8.0))
-    ElementTree.fromstring(picture.read_text())
+    assert picture.read_text(encoding="utf-8") == forest_svg(
+        tl.PCFG.read_text(grammar).forest(SENTENCES[0].split(), 8.0)
+    )
+    ElementTree.fromstring(picture.read_text(encoding="utf-8"))
     result = succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--picture", picture)
     assert result.stderr.endswith(f"picture: {picture}\n")
-    assert picture.read_text() == tree_svg(result.stdout)
+    assert picture.read_text(encoding="utf-8") == tree_svg(result.stdout)
     picture = tmp_path / "picture.tex"
     succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--picture", picture)
-    assert picture.read_text() == latex(result.stdout) + "\n"
+    assert picture.read_text(encoding="utf-8") == latex(result.stdout) + "\n"
     assert "a forest cannot be drawn as LaTeX" in fail(
         "parse", "-g", grammar, sentences, "--forest", "--picture", picture
     )
@@ -165,13 +167,13 @@ def test_the_first_sentence_that_has_a_parse_is_drawn(grammar: Path, tmp_path: P
     result = run(*arguments)
     assert result.exit_code == 1
     assert f"picture: {picture}, of sentence 2 of 2" in result.stderr
-    assert len(output.read_text().splitlines()) == 2
+    assert len(output.read_text(encoding="utf-8").splitlines()) == 2
 
 
 def test_the_picture_in_the_docs(grammar: Path, tmp_path: Path) -> None:
     kept = ROOT / "docs" / "images" / "pp-attachment.svg"
     succeed("parse", "-g", grammar, "--text", SENTENCES[0], "--forest", "--picture", tmp_path / "p.svg")
-    assert (tmp_path / "p.svg").read_text() == kept.read_text(), "draw it anew"
+    assert (tmp_path / "p.svg").read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), "draw it anew"
 
 
 def test_a_picture_that_is_too_large_or_of_nothing(grammar: Path, tmp_path: Path) -> None:
@@ -217,7 +219,7 @@ def test_grammars_from_treebanks(bank: Path, options: list[str], parameters: dic
 
 def test_treebanks_in_other_formats(tmp_path: Path) -> None:
     file = tmp_path / "bank.data"
-    file.write_text("x\t(S (NP-SBJ (-NONE- *)) (VP (V Go)))\n")
+    file.write_text("x\t(S (NP-SBJ (-NONE- *)) (VP (V Go)))\n", encoding="utf-8")
     result = succeed(
         "parse", "--treebank", file, "--format", "tsv", "--drop-empty", "--drop-function-tags", "--text", "Go"
     )
@@ -234,7 +236,7 @@ def test_saving_and_parsing_at_once(bank: Path) -> None:
 
 def test_notes_on_a_grammar(tmp_path: Path) -> None:
     file = tmp_path / "g.txt"
-    file.write_text('S -> "a" [0.5]\n')
+    file.write_text('S -> "a" [0.5]\n', encoding="utf-8")
     result = succeed("parse", "-g", file, "--text", "a")
     assert result.stdout == "(S a)\n"
     assert result.stderr.startswith(f"treelet: note: {file}: ")
@@ -287,7 +289,7 @@ def test_a_sentence_outside_the_grammar_is_no_silent_parse(bank: Path, options: 
 
 
 def test_empty_lines(grammar: Path, sentences: Path) -> None:
-    sentences.write_text(f"{SENTENCES[0]}\n   \n{SENTENCES[1]}\n")
+    sentences.write_text(f"{SENTENCES[0]}\n   \n{SENTENCES[1]}\n", encoding="utf-8")
     output = sentences.with_name("out.tsv")
     assert "sentences.txt:2" in fail("parse", "-g", grammar, sentences, "-o", output)
     assert not output.exists()
@@ -298,7 +300,7 @@ def test_empty_lines(grammar: Path, sentences: Path) -> None:
 
 
 def test_brackets_in_words(grammar: Path, sentences: Path) -> None:
-    sentences.write_text("John saw\na man ( here\n")
+    sentences.write_text("John saw\na man ( here\n", encoding="utf-8")
     message = fail("parse", "-g", grammar, sentences)
     assert "sentences.txt:2: word 3 is '('" in message
     assert "-LRB-" in message
@@ -369,19 +371,19 @@ def test_wrong_options(
 
 def test_a_broken_grammar_says_where(tmp_path: Path) -> None:
     file = tmp_path / "g.txt"
-    file.write_text('S -> "a" [0.5]\nS -> "b" [2]\n')
+    file.write_text('S -> "a" [0.5]\nS -> "b" [2]\n', encoding="utf-8")
     assert "g.txt:2:" in fail("parse", "-g", file, "--text", "a")
     file = tmp_path / "g.json"
-    file.write_text("{")
+    file.write_text("{", encoding="utf-8")
     assert "g.json:1:" in fail("parse", "-g", file, "--text", "a")
 
 
 def test_an_output_is_replaced_only_by_a_whole_one(grammar: Path, sentences: Path) -> None:
     output = sentences.with_name("out.mrg")
-    output.write_text("old")
-    sentences.write_text("John (")
+    output.write_text("old", encoding="utf-8")
+    sentences.write_text("John (", encoding="utf-8")
     fail("parse", "-g", grammar, sentences, "-o", output)
-    assert output.read_text() == "old"
+    assert output.read_text(encoding="utf-8") == "old"
     assert sorted(os.listdir(output.parent)) == ["g.txt", "out.mrg", "sentences.txt"]
 
 

@@ -89,7 +89,7 @@ def test_report_and_model(bank: Path, tmp_path: Path) -> None:
     assert sorted(file.name for file in folder.iterdir()) == [*pictures, "report.html", "report.json"]
     for name in pictures:
         ElementTree.parse(folder / name)
-    page = (folder / "report.html").read_text()
+    page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<figure>") == 4
     assert "src=" not in page
     assert "href=" not in page
@@ -103,7 +103,7 @@ def test_lists_of_another_parser(tmp_path: Path) -> None:
     bank = flights(160)
     parses = CandidateParses.jackknifed(bank, 8, folds=4)
     file = tmp_path / "nbest.jsonl"
-    file.write_text("\n".join(nbest_lines(parses, [str(number // 4) for number in range(160)])))
+    file.write_text("\n".join(nbest_lines(parses, [str(number // 4) for number in range(160)])), encoding="utf-8")
     result = succeed("rerank", "--nbest", file, "--epochs", 1, "--lam", "0.3", "--logp", "0.1")
     assert "The candidates of another parser were read from" in result.stdout
     assert "40 documents, not split" in result.stderr
@@ -209,23 +209,25 @@ def test_errors(options: list[object], said: str) -> None:
 
 def test_traces_are_refused_at_the_start(tmp_path: Path) -> None:
     file = tmp_path / "raw.mrg"
-    file.write_text("(S (NP (-NONE- *)) (VP (V a) (N b)))\n" + "(S (NP (D c)) (VP (V a) (N b)))\n" * 20)
+    file.write_text(
+        "(S (NP (-NONE- *)) (VP (V a) (N b)))\n" + "(S (NP (D c)) (VP (V a) (N b)))\n" * 20, encoding="utf-8"
+    )
     assert "The trees contain empty elements (-NONE-)" in fail(file)
 
 
 def test_errors_of_files(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    file.write_text("")
+    file.write_text("", encoding="utf-8")
     assert "parse reranking needs at least three" in fail(file)
     assert "0 sentences cannot be split" in fail("--nbest", file)
     assert "the folder cannot be created" in fail("-o", file)
-    file.write_text('{"gold": 1')
+    file.write_text('{"gold": 1', encoding="utf-8")
     assert "this line is not an n-best list (" in fail("--nbest", file)
     assert "unexpected text outside brackets" in fail(file)
-    file.write_text('{"gold": "(S a)", "nbest": [[-1, "(S a)"]]}\n')
+    file.write_text('{"gold": "(S a)", "nbest": [[-1, "(S a)"]]}\n', encoding="utf-8")
     assert f"{file}: the file contains lists of parses" in fail(file)
     model = tmp_path / "m.treelet"
     fail("--save", model, "--sizes", "1000,200,336")
     assert not model.exists()
-    file.write_text("\n".join(["(S (A a) (B b))"] * 20))
+    file.write_text("\n".join(["(S (A a) (B b))"] * 20), encoding="utf-8")
     assert "development set have the same words" in fail(file)

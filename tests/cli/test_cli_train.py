@@ -38,14 +38,14 @@ def classes(tmp_path: Path) -> Path:
     file = tmp_path / "classes.tsv"
     rng = random.Random(1)
     lines = [f"{'many' if size > 2 or rng.random() < 0.1 else 'few'}\t{tree}\n" for size, tree in trees(60)]
-    file.write_text("".join(lines))
+    file.write_text("".join(lines), encoding="utf-8")
     return file
 
 
 @pytest.fixture
 def values(tmp_path: Path) -> Path:
     file = tmp_path / "values.tsv"
-    file.write_text("".join(f"{size}.5\t{tree}\n" for size, tree in trees(60)))
+    file.write_text("".join(f"{size}.5\t{tree}\n" for size, tree in trees(60)), encoding="utf-8")
     return file
 
 
@@ -53,7 +53,7 @@ def values(tmp_path: Path) -> Path:
 def ranks(tmp_path: Path) -> Path:
     file = tmp_path / "ranks.klp"
     lines = [f"{size} |BS:qid| q{k // 4} |ES| |BT:tree| {tree} |ET|\n" for k, (size, tree) in enumerate(trees(60))]
-    file.write_text("".join(lines))
+    file.write_text("".join(lines), encoding="utf-8")
     return file
 
 
@@ -166,7 +166,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
 )  # fmt: skip
 def test_errors(classes: Path, options: list[str], message: str) -> None:
     if options == ["--task", "regress"]:
-        classes.write_text("few\t(A a)\nmany\t(B b)\n")
+        classes.write_text("few\t(A a)\nmany\t(B b)\n", encoding="utf-8")
     assert message in fail("train", classes, "-o", classes.with_name("m.treelet"), *options)
     assert os.listdir(classes.parent) == ["classes.tsv"]
 
@@ -237,7 +237,7 @@ def test_figures() -> None:
 @pytest.mark.parametrize("names", [["one", "two", "three"], ["one", "two"]], ids=len)
 def test_probabilities(tmp_path: Path, names: list[str]) -> None:
     file, model = tmp_path / "a.tsv", tmp_path / "m.treelet"
-    file.write_text("".join(f"{names[size % len(names)]}\t{tree}\n" for size, tree in trees(60)))
+    file.write_text("".join(f"{names[size % len(names)]}\t{tree}\n" for size, tree in trees(60)), encoding="utf-8")
     assert report("train", file, "-o", model, "--probability", "--seed", 3)["probability"] is True
     lines = [line.split("\t") for line in run("predict", model, file, "--probability").stdout.splitlines()]
     assert lines[0] == ["label", *sorted(names)]
@@ -292,7 +292,7 @@ def test_doctor_prints_the_card(classes: Path) -> None:
 def test_queries_of_svm_light(tmp_path: Path, ranks: Path) -> None:
     file, model = tmp_path / "ranks.dat", tmp_path / "m.treelet"
     lines = [f"{size} qid:{k // 4} |BT| {tree} |ET| 1:2 |EV|\n" for k, (size, tree) in enumerate(trees(60))]
-    file.write_text("".join(lines))
+    file.write_text("".join(lines), encoding="utf-8")
     assert report("train", file, "-o", model, "--task", "rank")["queries"] == 15
     assert report("evaluate", model, file)["queries"] == 15
     unused = "not used  queries qid; learn to rank within queries with --task rank"
@@ -302,16 +302,16 @@ def test_queries_of_svm_light(tmp_path: Path, ranks: Path) -> None:
         report("train", ranks, "-o", tmp_path / "n", "--task", "rank")["support_examples"]
         == tl.load(model).support_.size
     )
-    file.write_text("".join(lines[:5]) + "1 |BT| (A a) |ET|\n")
+    file.write_text("".join(lines[:5]) + "1 |BT| (A a) |ET|\n", encoding="utf-8")
     assert "this line has no qid:N, but others" in fail("train", file, "-o", model, "--task", "rank")
-    file.write_text("1 |BT| (A a) |ET|\n2 qid:1 |BT| (A a) |ET|\n")
+    file.write_text("1 |BT| (A a) |ET|\n2 qid:1 |BT| (A a) |ET|\n", encoding="utf-8")
     assert "Give every line a query, or none" in fail("train", file, "-o", model, "--task", "rank")
 
 
 def test_queries_of_tables(tmp_path: Path, ranks: Path) -> None:
     file, model = tmp_path / "ranks.tsv", tmp_path / "m.treelet"
     rows = [f"{k // 4}\t{size}\t{tree}\n" for k, (size, tree) in enumerate(trees(60))]
-    file.write_text("sentence\tgood\ttree\n" + "".join(rows))
+    file.write_text("sentence\tgood\ttree\n" + "".join(rows), encoding="utf-8")
     columns = ["--label-column", "good", "--option", "query_column=sentence"]
     assert report("train", file, "-o", model, "--task", "rank", *columns)["queries"] == 15
     known = report("train", ranks, "-o", tmp_path / "n", "--task", "rank")
@@ -327,10 +327,10 @@ def test_queries_of_tables(tmp_path: Path, ranks: Path) -> None:
 
 def test_queries_are_kept_or_refused(tmp_path: Path) -> None:
     file, other = tmp_path / "ranks.dat", tmp_path / "other.dat"
-    file.write_text("2 qid:7 |BT| (A a) |ET|\n1 qid:7 |BT| (A b) |ET|\n")
+    file.write_text("2 qid:7 |BT| (A a) |ET|\n1 qid:7 |BT| (A b) |ET|\n", encoding="utf-8")
     run("convert", file, other)
     assert tl.formats.read_document(other).strings == {"qid": ["7", "7"]}
     assert "cannot store the texts qid" in fail("convert", file, tmp_path / "ranks.tsv")
-    (tmp_path / "named.tsv").write_text("a\t1\t(A a)\nb\t2\t(A b)\n")
+    (tmp_path / "named.tsv").write_text("a\t1\t(A a)\nb\t2\t(A b)\n", encoding="utf-8")
     line = fail("convert", tmp_path / "named.tsv", other, "--option", "query_column=0")
     assert "a number, but svmlight_tk needs numbers" in line

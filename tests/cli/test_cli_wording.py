@@ -67,7 +67,7 @@ def wrong_values() -> list[tuple[str, str, str]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wording")
-    (folder / "a.tsv").write_text(TREES)
+    (folder / "a.tsv").write_text(TREES, encoding="utf-8")
     succeed("train", folder / "a.tsv", "-o", folder / "m.treelet")
     return folder
 
@@ -149,7 +149,7 @@ def test_a_sentence_in_the_place_of_a_tree(
 
 def test_a_sentence_in_the_place_of_a_file_of_sentences(tmp_path: Path) -> None:
     bank = tmp_path / "bank.mrg"
-    bank.write_text("(S (A a) (B b))")
+    bank.write_text("(S (A a) (B b))", encoding="utf-8")
     assert "Pass it with --text." in fail("parse", "a b?", "--treebank", bank)
     assert "is a sentence" not in fail("gram", "my trees.mrg")
 
@@ -165,7 +165,7 @@ def test_overflow_names_the_option(tmp_path: Path) -> None:
     for _ in range(10):
         tree = f"(A {tree} {tree})"
     file = tmp_path / "a.tsv"
-    file.write_text(f"x\t{tree}\ny\t(N n)\n")
+    file.write_text(f"x\t{tree}\ny\t(N n)\n", encoding="utf-8")
     assert "a smaller --lam, or --normalize, which" in fail("gram", file, "-o", "-", "--lam", "1", "--no-normalize")
     assert "result to a file with --output K.npy" in fail("gram", file, "-o", "-", "--memory", "1B")
     line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
@@ -214,7 +214,7 @@ def test_numbers_for_people_are_rounded(tmp_path: Path) -> None:
         for fragment in json.loads(succeed("compare", tree, tree, "--json").stdout)["fragments"]
     ]
     assert 0.4 * 0.4 in exact  # which is not 0.16
-    (tmp_path / "a.tsv").write_text(TREES * 5)
+    (tmp_path / "a.tsv").write_text(TREES * 5, encoding="utf-8")
     card = succeed("train", tmp_path / "a.tsv", "-o", tmp_path / "m.treelet", "--cv", "3").stdout
     card += succeed("doctor", tmp_path / "m.treelet").stdout + succeed("doctor").stdout
     assert not re.search(r"\b\d+\.\d{7,}", card), card
@@ -223,7 +223,7 @@ def test_numbers_for_people_are_rounded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["gram", "train", "nearest", "diff"])
 def test_a_memory_limit_of_a_few_bytes_is_questioned(tmp_path: Path, command: str) -> None:
     file = tmp_path / "a.tsv"
-    file.write_text(TREES)
+    file.write_text(TREES, encoding="utf-8")
     arguments = {"diff": [file], "gram": ["-o", tmp_path / "K.npy"], "train": ["-o", tmp_path / "m"]}.get(command, [])
     line = "--memory 1 is a limit of 1 byte. Did you mean 1GiB? Write 1B if you mean bytes.\n"
     assert fail(command, file, *arguments, "--memory", "1") == f"treelet: error: {line}"

@@ -354,7 +354,7 @@ def test_command(tmp_path: Path) -> None:
     assert plain["fragments"] == []
     assert "--top must be a whole number" in fail("diff", *names, "--top", "-1")
     assert "--permutations" in fail("diff", *names, "--permutations", "0")
-    (tmp_path / "none.mrg").write_text("")
+    (tmp_path / "none.mrg").write_text("", encoding="utf-8")
     assert "none.mrg: the file contains no trees. treelet diff needs at least 2 trees per file." in fail(
         "diff", str(tmp_path / "none.mrg"), names[0]
     )
@@ -371,9 +371,9 @@ def test_what_has_no_figure_is_null_in_json() -> None:
 
 def test_files_of_different_formats(tmp_path: Path) -> None:
     trees = ["(S (A a))", "(S (B b))", "(S (A a) (B b))"]
-    (tmp_path / "a.data").write_text("\n".join(trees))
-    (tmp_path / "b.data").write_text("".join(f"{k}\tx\t{tree}\n" for k, tree in enumerate(trees)))
-    (tmp_path / "b.mrg").write_text("\n".join(trees))
+    (tmp_path / "a.data").write_text("\n".join(trees), encoding="utf-8")
+    (tmp_path / "b.data").write_text("".join(f"{k}\tx\t{tree}\n" for k, tree in enumerate(trees)), encoding="utf-8")
+    (tmp_path / "b.mrg").write_text("\n".join(trees), encoding="utf-8")
     files, options = [str(tmp_path / "a.data"), str(tmp_path / "b.data")], ["--permutations", "20", "--json"]
     formats = ["--format-a", "brackets", "--format-b", "tsv:tree_column=2,label_column=1"]
     different = json.loads(succeed("diff", *files, *formats, *options).stdout)

@@ -388,7 +388,7 @@ def test_instances_are_read_and_written(tmp_path: Path) -> None:
 )
 def test_lines_that_are_wrong(fields: dict[str, object], message: str, tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
-    path.write_text(json.dumps({"tree": T1, **fields}) + "\n")
+    path.write_text(json.dumps({"tree": T1, **fields}) + "\n", encoding="utf-8")
     with pytest.raises(FormatError, match=message) as caught:
         read_instances(path)
     assert (caught.value.source, caught.value.line) == (str(path), 1)

@@ -404,7 +404,7 @@ def test_vectors_are_multiplied_there(sparse: bool, free: int) -> None:
 def test_commands_compute_on_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bank, labeled, model = tmp_path / "bank.mrg", tmp_path / "train.tsv", tmp_path / "m.treelet"
     X.write(bank)
-    labeled.write_text("".join(f"{label}\t{tree}\n" for label, tree in zip(CLASSES, X, strict=True)))
+    labeled.write_text("".join(f"{label}\t{tree}\n" for label, tree in zip(CLASSES, X, strict=True)), encoding="utf-8")
     there = ("--device", DEVICE, "--device-memory", "1GiB", "--no-progress")
     started = launches(monkeypatch)
 

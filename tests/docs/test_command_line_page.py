@@ -52,7 +52,7 @@ def test_classifying_on_the_command_line(tmp_path: Path, monkeypatch: pytest.Mon
     exec(blocks(page, "python")[0], names)
     monkeypatch.chdir(names["folder"])
     assert run_commands(page, "classifying.md") == 3
-    assert Path("labels.txt").read_text() == "question-word\n"
+    assert Path("labels.txt").read_text(encoding="utf-8") == "question-word\n"
     assert {"confusion.svg", "m.treelet", "sure.treelet", "report.html"} <= set(os.listdir())
 
 
@@ -124,7 +124,7 @@ def test_finding_similar_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in ("mine", "known/first", "known/second", "known/third"):
         path = Path("src", f"{name}.py")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(function.format(path.stem, path.stem))
+        path.write_text(function.format(path.stem, path.stem), encoding="utf-8")
     ran = commands(page)
     for command in ran:
         words, _, target = command.partition(" > ")
@@ -132,7 +132,7 @@ def test_finding_similar_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert "treelet: " not in result.stderr, command
         assert result.stdout, command
         if target:
-            Path(target.strip()).write_text(result.stdout)
+            Path(target.strip()).write_text(result.stdout, encoding="utf-8")
     assert len(ran) >= 5
     assert "1 family of similar functions" in succeed("clones", "src").stdout
 

@@ -243,13 +243,15 @@ def test_readme_and_kernels_have_examples() -> None:
 
 def test_a_failing_block_is_reported_with_its_place(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# Title\n\n```python\nx = 1\n```\n\nmore\n\n```python\ny = x\nassert y == 2\n```\n")
+    page.write_text(
+        "# Title\n\n```python\nx = 1\n```\n\nmore\n\n```python\ny = x\nassert y == 2\n```\n", encoding="utf-8"
+    )
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:11: AssertionError"):
         run_blocks(page)
-    page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n", encoding="utf-8")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: the page shows\n2\n"):
         run_blocks(page)
-    page.write_text("```python\nx = = 1\n```\n")
+    page.write_text("```python\nx = = 1\n```\n", encoding="utf-8")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: SyntaxError"):
         run_blocks(page)
 

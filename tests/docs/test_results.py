@@ -86,18 +86,18 @@ def test_a_fingerprint_is_of_code_alone(tmp_path: Path) -> None:
 
 
 def test_changes_without_a_reason_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("x = 1\n")
-    (tmp_path / "b.py").write_text("y = 1\n")
+    (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "b.py").write_text("y = 1\n", encoding="utf-8")
     monkeypatch.setattr(writing, "ROOT", tmp_path)
     monkeypatch.setattr(writing, "CHANGES", tmp_path / "changes.json")
     shown = {path: writing.fingerprint(tmp_path / path) for path in ("a.py", "b.py")}
     older = {"made_by": {"sources": shown}}
     assert writing.stale({"p": older}) == {}
-    (tmp_path / "a.py").write_text("x = 2\n")
+    (tmp_path / "a.py").write_text("x = 2\n", encoding="utf-8")
     assert list(writing.stale({"p": older})["p"]) == ["a.py"]
     assert writing.explain({"p": older}, "x is not used") == ["a.py"]
     assert writing.stale({"p": older}) == {}
-    (tmp_path / "a.py").write_text("x = 3\n")
+    (tmp_path / "a.py").write_text("x = 3\n", encoding="utf-8")
     assert list(writing.stale({"p": older})["p"]) == ["a.py"], "one reason is not a reason for the next change"
     writing.explain({"p": older}, "still not used")
     assert writing.stale({"p": older}) == {}
@@ -108,12 +108,12 @@ def test_changes_without_a_reason_are_found(monkeypatch: pytest.MonkeyPatch, tmp
     assert writing.stale({"p": older})["p"]["b.py"][1] == writing.GONE
     # A renamed file is followed: its successor is compared, now and after an explanation.
     monkeypatch.setattr(writing, "MOVED", {"b.py": "c.py"})
-    (tmp_path / "c.py").write_text("y = 1\n")
+    (tmp_path / "c.py").write_text("y = 1\n", encoding="utf-8")
     assert writing.stale({"p": older}) == {}
-    (tmp_path / "c.py").write_text("y = 2\n")
+    (tmp_path / "c.py").write_text("y = 2\n", encoding="utf-8")
     assert writing.explain({"p": older}, "renamed") == ["b.py"]
     assert writing.stale({"p": older}) == {}
-    (tmp_path / "c.py").write_text("y = 3\n")
+    (tmp_path / "c.py").write_text("y = 3\n", encoding="utf-8")
     assert list(writing.stale({"p": older})["p"]) == ["b.py"]
 
 

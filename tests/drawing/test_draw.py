@@ -216,10 +216,12 @@ def test_saved_by_the_ending_of_the_name(tmp_path: Path) -> None:
     drawing = draw("(S (A a) (B b))")
     for name in ("t.svg", "t.SVG", "t.png", "t.pdf", "t.tex"):
         drawing.save(tmp_path / name)
-    assert (tmp_path / "t.svg").read_text() == drawing == (tmp_path / "t.SVG").read_text()
+    assert (
+        (tmp_path / "t.svg").read_text(encoding="utf-8") == drawing == (tmp_path / "t.SVG").read_text(encoding="utf-8")
+    )
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "t.pdf").read_bytes().startswith(b"%PDF")
-    assert (tmp_path / "t.tex").read_text() == latex("(S (A a) (B b))") + "\n"
+    assert (tmp_path / "t.tex").read_text(encoding="utf-8") == latex("(S (A a) (B b))") + "\n"
     for name, message in (("t.gif", "must end in .svg, .png, .pdf or .tex"), ("t", "must end in")):
         with pytest.raises(ParameterError, match=message):
             drawing.save(tmp_path / name)
@@ -376,7 +378,7 @@ def test_latex_compiles(tmp_path: Path) -> None:
     plain = latex(tl.Tree("TOP", [tree]), style="plain", triangles=["S"])
     body = "\n\n".join([*map(latex, (tree, parse, tl.Tree("x"))), latex(tree, style="plain"), plain])
     source = f"\\documentclass{{article}}\\usepackage[linguistics]{{forest}}\\usepackage{{tikz-dependency}}\\begin{{document}}\n{body}\n\\end{{document}}\n"
-    (tmp_path / "t.tex").write_text(source)
+    (tmp_path / "t.tex").write_text(source, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-2000:]

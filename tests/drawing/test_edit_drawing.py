@@ -124,10 +124,10 @@ def test_files(tmp_path: Path) -> None:
     drawing = tl.draw(tl.edit_script(A, B))
     for name in ("e.svg", "e.png", "e.pdf", "e.tex"):
         drawing.save(tmp_path / name)
-    assert (tmp_path / "e.svg").read_text() == drawing
+    assert (tmp_path / "e.svg").read_text(encoding="utf-8") == drawing
     assert (tmp_path / "e.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "e.pdf").read_bytes().startswith(b"%PDF")
-    assert (tmp_path / "e.tex").read_text() == latex(tl.edit_script(A, B)) + "\n"
+    assert (tmp_path / "e.tex").read_text(encoding="utf-8") == latex(tl.edit_script(A, B)) + "\n"
 
 
 def test_latex_has_both_trees() -> None:
@@ -170,6 +170,10 @@ def test_what_cannot_be_drawn() -> None:
 
 def test_the_picture_of_the_page() -> None:
     folder = Path(__file__).parents[2] / "docs"
-    trees = re.search(r'tl\.edit_script\(\s*"(.*)",\s*"(.*)",?\s*\)', (folder / "drawing.md").read_text())
+    trees = re.search(
+        r'tl\.edit_script\(\s*"(.*)",\s*"(.*)",?\s*\)', (folder / "drawing.md").read_text(encoding="utf-8")
+    )
     assert trees is not None
-    assert (folder / "images" / "edit-script.svg").read_text() == tl.draw(tl.edit_script(*trees.groups()))
+    assert (folder / "images" / "edit-script.svg").read_text(encoding="utf-8") == tl.draw(
+        tl.edit_script(*trees.groups())
+    )

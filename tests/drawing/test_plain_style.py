@@ -118,7 +118,7 @@ def test_words_of_a_fragment_are_in_italics(tmp_path: Path) -> None:
 def test_latex(tmp_path: Path) -> None:
     drawn = pickle.loads(pickle.dumps(tl.draw(TREE, style="plain", triangles=["PP"])))
     drawn.save(tmp_path / "t.tex")
-    assert (tmp_path / "t.tex").read_text().splitlines() == [
+    assert (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines() == [
         r"% \usepackage[linguistics]{forest}",
         r"\begin{forest}",
         "  sn edges",
@@ -126,7 +126,7 @@ def test_latex(tmp_path: Path) -> None:
         r"\end{forest}",
     ]
     tl.draw(PARSE, style="plain").save(tmp_path / "d.tex")
-    assert (tmp_path / "d.tex").read_text() == latex(PARSE) + "\n"
+    assert (tmp_path / "d.tex").read_text(encoding="utf-8") == latex(PARSE) + "\n"
     assert latex("(S (NP a, b_c))", triangles="NP").splitlines()[3] == r"  [S [NP [{a, b\_c}, roof]]]"
 
 
@@ -151,8 +151,8 @@ def test_what_cannot_be_drawn() -> None:
 
 def test_the_pictures_of_the_page() -> None:
     folder = Path(__file__).parents[2] / "docs"
-    tree = re.search(r'tree = "(.*)"', (folder / "drawing.md").read_text())
+    tree = re.search(r'tree = "(.*)"', (folder / "drawing.md").read_text(encoding="utf-8"))
     assert tree is not None
-    assert (folder / "images" / "draw-color.svg").read_text() == tl.draw(tree[1])
+    assert (folder / "images" / "draw-color.svg").read_text(encoding="utf-8") == tl.draw(tree[1])
     plain = tl.draw(tree[1], style="plain", triangles=["PP"])
-    assert (folder / "images" / "draw-plain.svg").read_text() == plain
+    assert (folder / "images" / "draw-plain.svg").read_text(encoding="utf-8") == plain

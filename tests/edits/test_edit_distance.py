@@ -110,7 +110,7 @@ def test_similarity_of_a_chain_and_a_star_is_negative():
 
 def test_operations_know_the_lines_of_source(tmp_path):
     file = tmp_path / "two.py"
-    file.write_text("def f(x):\n    return x + 1\n\n\ndef g(x):\n    return x * 1\n")
+    file.write_text("def f(x):\n    return x + 1\n\n\ndef g(x):\n    return x * 1\n", encoding="utf-8")
     bank = tl.read_code(file, identifiers="anonymous")
     (change,) = tl.edit_script(bank[0:1], bank[1:2]).changes()
     assert (change.kind, change.source_label, change.target_label) == ("rename", "Add", "Mult")

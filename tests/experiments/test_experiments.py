@@ -40,8 +40,8 @@ def test_what_pictures_need_is_said_before_anything_runs(monkeypatch: pytest.Mon
 
 def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def broken(*_: object) -> None:
-        assert json.loads((tmp_path / "collins-duffy.json").read_text()) == {"all": "of it"}
-        assert (tmp_path / "collins-duffy.md").read_text() == "page"
+        assert json.loads((tmp_path / "collins-duffy.json").read_text(encoding="utf-8")) == {"all": "of it"}
+        assert (tmp_path / "collins-duffy.md").read_text(encoding="utf-8") == "page"
         raise OSError("no room")
 
     monkeypatch.setattr(collins_duffy, "run", lambda **_: {})
@@ -80,9 +80,9 @@ def test_without_shared_data_corpora_are_in_the_home_folder(monkeypatch: pytest.
 def test_files_of_corpora_may_be_packed_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     (tmp_path / "qc_trees").mkdir()
-    with pytest.raises(tl.errors.FileError, match=r"qc_trees/test\.tsv: does not exist.*TREC.*docs/data\.md"):
+    with pytest.raises(tl.errors.FileError, match=r"qc_trees[/\\]test\.tsv: does not exist.*TREC.*docs/data\.md"):
         data.questions("test")
-    (tmp_path / "qc_trees" / "test.tsv").write_text("NUM:date\t(S (A a))\n")
+    (tmp_path / "qc_trees" / "test.tsv").write_text("NUM:date\t(S (A a))\n", encoding="utf-8")
     with gzip.open(tmp_path / "qc_trees" / "train.tsv.gz", "wt") as out:
         out.write("LOC:city\t(S (B b))\n")
     assert [(list(map(str, bank)), labels) for bank, labels in map(data.questions, ("train", "test"))] == [
@@ -92,7 +92,7 @@ def test_files_of_corpora_may_be_packed_or_not(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_the_page_on_data_names_every_corpus() -> None:
-    page = (ROOT / "docs" / "data.md").read_text()
+    page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
     assert [name for name in data.ORIGINS if f"`{name}`" not in page] == []
 
 
@@ -156,7 +156,7 @@ def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
     names = {path.name for path in tmp_path.iterdir()}
     stem = "collins-duffy-bank"
     assert names == {"bank.mrg", *(f"{stem}.{suffix}" for suffix in ("json", "items.json.xz", "md", "png"))}
-    assert f"({stem}.png)" in (tmp_path / f"{stem}.md").read_text()
+    assert f"({stem}.png)" in (tmp_path / f"{stem}.md").read_text(encoding="utf-8")
     result = run_experiment("questions", "--splits", "3")
     assert result.exit_code != 0
     assert "has no option --splits" in result.stderr

@@ -64,9 +64,9 @@ def quick(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
             result = run_experiment(name, "--quick", "--json", "--jobs", "2", "--out", out)
             assert result.exit_code == 0, result.output
             found[name] = json.loads(result.stdout)
-            assert json.loads((out / f"{name}.json").read_text()) == found[name]
+            assert json.loads((out / f"{name}.json").read_text(encoding="utf-8")) == found[name]
             assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-            found[f"{name}.md"] = (out / f"{page_name(name)}.md").read_text()
+            found[f"{name}.md"] = (out / f"{page_name(name)}.md").read_text(encoding="utf-8")
             found[f"{name}.items"] = read_items(name, out)
     return found
 

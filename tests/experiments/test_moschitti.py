@@ -41,9 +41,9 @@ def quick_run(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_tables_agree_with_the_results_per_item(quick_run: Path) -> None:
-    results = json.loads((quick_run / "moschitti.json").read_text())
+    results = json.loads((quick_run / "moschitti.json").read_text(encoding="utf-8"))
     items = {one["part"]: one for one in read_items("moschitti", quick_run)}
-    page = (quick_run / "moschitti.md").read_text()
+    page = (quick_run / "moschitti.md").read_text(encoding="utf-8")
     for corpus, found in results["corpora"].items():
         assert list(found["rows"]) == [*moschitti.SYSTEMS, moschitti.NGRAMS]
         for name, row in found["rows"].items():
@@ -59,15 +59,15 @@ def test_tables_agree_with_the_results_per_item(quick_run: Path) -> None:
 
 
 def test_every_claim_has_a_verdict(quick_run: Path) -> None:
-    results = json.loads((quick_run / "moschitti.json").read_text())
+    results = json.loads((quick_run / "moschitti.json").read_text(encoding="utf-8"))
     claims = moschitti.claims(results)
     assert len(claims) == 7  # and an eighth about decays, where these were chosen
     assert {claim.verdict for claim in claims} <= set(VERDICTS)
-    assert moschitti.page(results) == (quick_run / "moschitti.md").read_text()
+    assert moschitti.page(results) == (quick_run / "moschitti.md").read_text(encoding="utf-8")
 
 
 def test_gold_trees_and_parses_are_compared_on_the_same_arguments(quick_run: Path) -> None:
-    results = json.loads((quick_run / "moschitti.json").read_text())
+    results = json.loads((quick_run / "moschitti.json").read_text(encoding="utf-8"))
     items = read_items("moschitti", quick_run)
     parses = [one for one in items if one["part"].startswith("parses")]
     for one in parses:

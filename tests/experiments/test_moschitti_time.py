@@ -133,12 +133,12 @@ def test_quickly(data_dir: Path, tmp_path: Path, program: Path, monkeypatch: pyt
     monkeypatch.setattr(moschitti_time, "QUICK", moschitti_time.QUICK._replace(min_trees=10))
     result = run_experiment("moschitti-time", "--quick", "--out", str(tmp_path))
     assert result.exit_code == 0, result.stderr
-    results = json.loads((tmp_path / "moschitti-time.json").read_text())
+    results = json.loads((tmp_path / "moschitti-time.json").read_text(encoding="utf-8"))
     for found in results["corpora"].values():
         assert found["slopes"]["SST naive"]["10 to 55"]["value"] > found["slopes"]["SST fast"]["10 to 55"]["value"] > 0
         for point in found["points"]:
             assert point["times"]["SST fast"] < point["times"]["SST naive"]
             assert point["pairs"]["SST fast"] < point["pairs"]["PT fast"] < point["pairs"]["PT naive"]
     assert {claim.verdict for claim in moschitti_time.claims(results)} <= set(VERDICTS)
-    assert moschitti_time.page(results) == (tmp_path / "moschitti-time.md").read_text()
+    assert moschitti_time.page(results) == (tmp_path / "moschitti-time.md").read_text(encoding="utf-8")
     assert (tmp_path / "moschitti-time.png").read_bytes().startswith(b"\x89PNG")

@@ -36,7 +36,9 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.M
     assert curve["SST"][0]["mean"] < accuracy["SST"]
     assert f"| SST | {accuracy['SST']:.1f} |" in page
     assert (
-        (tmp_path / "questions.md").read_text() == page == questions.page(writing.read_results("questions", tmp_path))
+        (tmp_path / "questions.md").read_text(encoding="utf-8")
+        == page
+        == questions.page(writing.read_results("questions", tmp_path))
     )
     assert (tmp_path / "questions.png").read_bytes().startswith(b"\x89PNG")
     items = writing.read_items("questions", tmp_path)
@@ -75,7 +77,7 @@ def test_questions_with_similar_words_quickly(data_dir: Path, tmp_path: Path, mo
     assert pairs == sorted(pairs)
     assert pairs[-1] > pairs[0]
     assert all(row.get("largest_difference", 0) < 1e-12 for row in results["speed"]["rows"])
-    assert (tmp_path / "questions-words.md").read_text() == page
+    assert (tmp_path / "questions-words.md").read_text(encoding="utf-8") == page
     assert {claim.verdict for claim in questions_words.claims(results)} <= set(VERDICTS)
 
 
@@ -165,8 +167,8 @@ def test_parsing_quickly(data_dir: Path, tmp_path: Path) -> None:
         command, cwd=ROOT, env=os.environ | {"TREELET_DATA": str(data_dir)}, capture_output=True, text=True, check=True
     )
     results = json.loads(done.stdout)
-    assert json.loads((tmp_path / "parsing.json").read_text()) == results
-    assert (tmp_path / "parsing.md").read_text() == parsing.page(results)
+    assert json.loads((tmp_path / "parsing.json").read_text(encoding="utf-8")) == results
+    assert (tmp_path / "parsing.md").read_text(encoding="utf-8") == parsing.page(results)
     plain, better, more = results["rows"]
     assert more["grammar"].endswith("more treebanks")
     assert 0 < more["rules"]["mean"] < better["rules"]["mean"]  # of 400 trees

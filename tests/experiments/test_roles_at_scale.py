@@ -74,9 +74,9 @@ def test_the_page_agrees_with_the_results_per_item(data_dir: Path, tmp_path: Pat
         patch.setattr(roles_at_scale, "QUICK", Setup(1500, 1000, 200, (200,)))
         result = run_experiment("roles-at-scale", "--quick", "--out", str(tmp_path))
     assert result.exit_code == 0, result.stderr
-    results = json.loads((tmp_path / "roles-at-scale.json").read_text())
+    results = json.loads((tmp_path / "roles-at-scale.json").read_text(encoding="utf-8"))
     items = {one["part"]: one for one in read_items("roles-at-scale", tmp_path)}
-    page = (tmp_path / "roles-at-scale.md").read_text()
+    page = (tmp_path / "roles-at-scale.md").read_text(encoding="utf-8")
     for task, entry in results["tasks"].items():
         for row in entry["rows"]:
             values = items[task]["systems"][roles_at_scale.label(row["system"], row["size"])]

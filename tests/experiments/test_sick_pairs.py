@@ -34,7 +34,11 @@ def test_pairs_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monke
         for task in sick_pairs.TASKS:
             low, high = row[task]["interval"]
             assert low <= row[task]["test"] <= high
-    assert (tmp_path / "pairs.md").read_text() == page == sick_pairs.page(writing.read_results("pairs", tmp_path))
+    assert (
+        (tmp_path / "pairs.md").read_text(encoding="utf-8")
+        == page
+        == sick_pairs.page(writing.read_results("pairs", tmp_path))
+    )
     assert (tmp_path / "pairs.png").read_bytes().startswith(b"\x89PNG")
     entailment, relatedness = writing.read_items("pairs", tmp_path)
     assert set(entailment["systems"]) == set(names)
@@ -65,11 +69,11 @@ def test_files_that_do_not_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "sick").mkdir()
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
-    (tmp_path / "sick" / "train.tsv").write_text(f"{header}1\ta\tb\t2.5\tNEUTRAL\n")
-    (tmp_path / "sick" / "train.tags").write_text("a|DT|O\n")
+    (tmp_path / "sick" / "train.tsv").write_text(f"{header}1\ta\tb\t2.5\tNEUTRAL\n", encoding="utf-8")
+    (tmp_path / "sick" / "train.tags").write_text("a|DT|O\n", encoding="utf-8")
     with pytest.raises(FormatError, match="two lines of tagged words"):
         sick("train")
-    (tmp_path / "sick" / "train.tags").write_text("a|DT|O\nb|NN|O\n")
+    (tmp_path / "sick" / "train.tags").write_text("a|DT|O\nb|NN|O\n", encoding="utf-8")
     assert [pair.words_b for pair in sick("train")] == [("b",)]
     with pytest.raises(ParameterError, match="part"):
         sick("dev")

@@ -551,7 +551,9 @@ def test_examples_come_from_the_treebank_the_data_or_the_model(workspace: Worksp
 def test_the_desk_is_laid_from_files(tmp_path: Path, models: list[Any]) -> None:
     reading = Reading(None, "utf-8", "raise", {})
     tl.save(models[0], tmp_path / "m.treelet")
-    (tmp_path / "train.tsv").write_text("".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)))
+    (tmp_path / "train.tsv").write_text(
+        "".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)), encoding="utf-8"
+    )
     tl.PCFG.from_treebank(TREES).save(tmp_path / "g.json")
     laid = _workspace(str(tmp_path / "m.treelet"), str(tmp_path / "train.tsv"), str(tmp_path / "g.json"), None, reading)
     assert answer("judge", laid, tree=TREES[0])["near"]["trees"][0]["label"] == "s"

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import treelet as tl
+from conftest import posix
 from treelet import _core
 from treelet.cli.explore import _workspace
 from treelet.cli.options import Reading
@@ -459,6 +460,7 @@ def test_wide_trees_are_within_the_limits_and_stop_at_once(words: str) -> None:
 
 
 @pytest.mark.serial
+@posix
 def test_it_serves_until_ctrl_c() -> None:
     """Which ends long work, too. What was sent is not told on the terminal: a page elsewhere could fill it."""
     code = (
@@ -540,7 +542,7 @@ def test_large_questions_are_not_remembered() -> None:
 def test_files_may_go_or_change_while_it_runs(tmp_path: Path) -> None:
     model, data = tmp_path / "m.treelet", tmp_path / "train.tsv"
     tl.save(tl.KernelSVC(tl.SubsetTree().normalized()).fit(TREES, LABELS), model)
-    data.write_text("".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)))
+    data.write_text("".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)), encoding="utf-8")
     workspace = _workspace(str(model), str(data), None, str(data), Reading(None, "utf-8", "raise", {}))
     with model.open("r+b") as file:
         file.truncate(100)

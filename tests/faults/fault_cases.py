@@ -78,13 +78,15 @@ def material() -> Iterator[Material]:
         trees, data, model = folder / "trees.mrg", folder / "data.tsv", folder / "m.treelet"
         labels = [("long" if len(tree.leaves()) > 8 else "short") for tree in bank()]
         bank().write(trees)
-        data.write_text("".join(f"{label}\t{tree}\n" for label, tree in zip(labels, bank(), strict=True)))
+        data.write_text(
+            "".join(f"{label}\t{tree}\n" for label, tree in zip(labels, bank(), strict=True)), encoding="utf-8"
+        )
         classifier = tl.KernelSVC(KERNEL).fit(bank(), labels)
         tl.save(classifier, model)
         pcfg = tl.PCFG.from_treebank(bank())
         grammar, text = folder / "g.json", folder / "sentences.txt"
         pcfg.save(grammar)
-        text.write_text("".join(" ".join(tree.leaves()) + "\n" for tree in bank()[:12]))
+        text.write_text("".join(" ".join(tree.leaves()) + "\n" for tree in bank()[:12]), encoding="utf-8")
         small = folder / "small.mrg"
         bank()[:20].write(small)
         yield Material(trees, data, model, grammar, text, small, classifier, pcfg)

@@ -74,7 +74,7 @@ class Child:
         os.environ["TMPDIR"], tempfile.tempdir = str(elsewhere), None
         sys.argv = ["treelet", *words]
         if memory is not None:
-            taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            taken = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (taken + memory, taken + memory))
         from treelet.cli.main import main  # that of treelet.cli is no longer to be had: its module has taken the name
 

@@ -46,7 +46,7 @@ def commands(m: Material, folder: Path) -> list[Victim]:
     trees, data = folder / "many.mrg", folder / "many.tsv"
     many = bank(400)
     many.write(trees)
-    data.write_text("".join(f"{'long' if len(t.leaves()) > 8 else 'short'}\t{t}\n" for t in many))
+    data.write_text("".join(f"{'long' if len(t.leaves()) > 8 else 'short'}\t{t}\n" for t in many), encoding="utf-8")
 
     def of(name: str, output: str, *words: object, **options: Any) -> Victim:
         def work(folder: Path) -> None:

@@ -24,8 +24,10 @@ def commands(m: Material, folder: Path) -> list[tuple[Writer, tuple[str, ...]]]:
     trees, data, words = folder / "many.mrg", folder / "many.tsv", folder / "many.txt"
     many = bank(1200)
     many.write(trees)
-    data.write_text("".join(f"{'long' if len(t.leaves()) > 8 else 'short'}\t{t}\n" for t in many[:400]))
-    words.write_text("".join(" ".join(t.leaves()) + "\n" for t in many[:200]))
+    data.write_text(
+        "".join(f"{'long' if len(t.leaves()) > 8 else 'short'}\t{t}\n" for t in many[:400]), encoding="utf-8"
+    )
+    words.write_text("".join(" ".join(t.leaves()) + "\n" for t in many[:200]), encoding="utf-8")
 
     def of(output: str, *words: object, **options: object) -> tuple[Writer, tuple[str, ...]]:
         name = "treelet " + " ".join(str(word) for word in words if not isinstance(word, Path))

@@ -257,10 +257,12 @@ Text files have no checksum: trees, tables and rules that people write are read 
 
 def write_page() -> None:
     parts = {
-        name: json.loads((BUILD / f"{name}.json").read_text()) for name in PARTS if (BUILD / f"{name}.json").exists()
+        name: json.loads((BUILD / f"{name}.json").read_text(encoding="utf-8"))
+        for name in PARTS
+        if (BUILD / f"{name}.json").exists()
     }
     note = BUILD / "note.txt"  # on what this run was, or was not
-    said = note.read_text().strip() if note.exists() else ""
+    said = note.read_text(encoding="utf-8").strip() if note.exists() else ""
     results = {"made_by": writing.provenance("make faults"), "note": said, "parts": parts}
     for path in writing.write_results(ROOT / "docs" / "results", "faults", results, page(results)):
         print(path)
@@ -287,11 +289,11 @@ def main(names: list[str]) -> int:
         lost += len(found["wrong"])
         tried += sum(sum(outcomes.values()) for outcomes in found["cases"].values())
         if words and path.exists():
-            before = json.loads(path.read_text())
+            before = json.loads(path.read_text(encoding="utf-8"))
             found["cases"] = before["cases"] | found["cases"]
             found["wrong"] += [one for one in before["wrong"] if words not in one]
             found |= {key: before[key] + found[key] for key in ("seconds", "cpu_seconds")}
-        path.write_text(json.dumps(found, indent=1) + "\n")
+        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(f"{tried:,} faults, {lost} lost")
     return int(lost > 0)
 

@@ -50,7 +50,7 @@ def test_an_empty_file_is_one_empty_block(format: str) -> None:
 
 def test_trees_over_several_lines_and_a_header(tmp_path: Path) -> None:
     file = tmp_path / "trees.mrg"
-    file.write_text("( (S\n (NP a)\n (VP b)) )\n\n(S (NP c)) (S\n(NP d))\n")
+    file.write_text("( (S\n (NP a)\n (VP b)) )\n\n(S (NP c)) (S\n(NP d))\n", encoding="utf-8")
     assert [bank.strings() for bank in tl.iter_trees(file, block=2)] == [
         ["(S (NP a) (VP b))", "(S (NP c))"],
         ["(S (NP d))"],

@@ -56,7 +56,7 @@ TWINS = {
 def written(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -455,7 +455,7 @@ def test_other_encodings(tmp_path: Path) -> None:
     assert tl.read_code(path, encoding="utf-16").strings() == [tree]
     path.write_bytes(b"\xef\xbb\xbf" + path.read_text("utf-16").encode())
     assert tl.read_code(path).strings() == [tree]
-    path.write_text("class A { int f() { return 1;\0 } }")
+    path.write_text("class A { int f() { return 1;\0 } }", encoding="utf-8")
     with pytest.raises(FormatError, match="NUL byte"):
         tl.read_code(path)
 

@@ -16,7 +16,8 @@ import pytest
 import treelet as tl
 from conftest import succeed
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError
-from treelet.formats.files import open_source, open_target, open_whole, unpacked_name, whole_file
+from treelet.formats.files import naming, open_source, open_target, open_whole, unpacked_name, whole_file
+from treelet.matrices import stored
 
 TEXT = "one\ntwo ünïcode\n"
 
@@ -49,7 +50,7 @@ def test_streams(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     with open_target("-") as stream:
         stream.write(TEXT)
     assert capsys.readouterr().out == TEXT
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode()), encoding="utf-8"))
     with open_source("-") as source:
         assert (source.name, b"".join(source.chunks()).decode()) == ("<stdin>", TEXT)
 
@@ -57,11 +58,11 @@ def test_streams(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError(28, "No space left on device")])
 def test_what_fails_leaves_the_old_file(error, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     for opened in (open_target, open_whole, whole_file):
         with pytest.raises((KeyboardInterrupt, ValueError, FileError), match="No space" if isinstance(error, OSError) else None), opened(path):  # fmt: skip
             raise error
-        assert path.read_text() == "old"
+        assert path.read_text(encoding="utf-8") == "old"
         assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 
@@ -120,10 +121,38 @@ def test_what_is_packed_is_unpacked_whatever_its_name(tmp_path: Path, pack: Call
     assert succeed("convert", "-", "-", "--to", "lines", input=pack(b"(S (A a))")).stdout == "(S (A a))\n"
 
 
+def test_a_file_in_use_on_windows_gets_advice(tmp_path: Path) -> None:
+    """Windows refuses to replace a file that is open or mapped."""
+    path = tmp_path / "K.npy"
+
+    def refused(number: int) -> None:
+        error = PermissionError(13, "Access is denied.", str(path))
+        error.winerror = number  # type: ignore[attr-defined, unused-ignore]
+        with naming(path, path):
+            raise error
+
+    for number, advice in ((5, r"\. If .*del K"), (32, r"\. If .*del K"), (19, r"\.$")):
+        with pytest.raises(FileError, match=rf"K\.npy: cannot be written \(Access is denied\){advice}"):
+            refused(number)
+
+
+@pytest.mark.skipif(os.name != "nt", reason="other systems replace mapped files")
+def test_a_mapped_matrix_is_not_computed_again_in_vain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees, path = ["(A a)", "(B b)"], tmp_path / "K.npy"
+    K = tl.gram(tl.SubsetTree(), trees, out=path)
+    with monkeypatch.context() as patched:
+        patched.setattr(stored, "_write", lambda *_: pytest.fail("the matrix is computed before the file is refused"))
+        with pytest.raises(FileError, match="del K"):
+            tl.gram(tl.SubsetTree(), trees, out=path)
+    del K
+    tl.gram(tl.SubsetTree(), trees, out=path)
+    assert [file.name for file in tmp_path.iterdir()] == ["K.npy"]
+
+
 def test_what_is_no_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputTypeError, match="open file is needed, but got an int"):
         tl.read_trees(3)  # type: ignore[arg-type]
-    with pytest.raises(FileError, match=r"Is a directory\)\. Name a file in it"):
+    with pytest.raises(FileError, match=r"is a folder\. Name a file in it"):
         tl.structures.read_instances(tmp_path)
     (tmp_path / "wide.tsv").write_text("a\t(S x)\n", encoding="utf-16")
     with pytest.raises(FormatError, match="encoding='utf-16'"):

@@ -58,7 +58,7 @@ def test_a_format_in_any_case_and_by_its_suffix() -> None:
 
 
 def test_options_of_a_format_in_the_commands_words(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("x = 1")
+    (tmp_path / "a.py").write_text("x = 1", encoding="utf-8")
     message = fail("gram", tmp_path / "a.py", "-o", "-", "--format", "python:each=functions")
     assert message.startswith("treelet: error: each in --format must be 'module', 'function', ")
     message = fail("gram", tmp_path / "a.py", "-o", "-", "--option", "docstrings=no")

@@ -574,12 +574,12 @@ def test_a_file_is_replaced(tmp_path: Path, format: str) -> None:
 
 def test_a_refused_document_leaves_the_file_alone(tmp_path: Path) -> None:
     target = tmp_path / "out.dat"
-    target.write_text("before")
+    target.write_text("before", encoding="utf-8")
     bank = Treebank(["(A a)", "(A |ET|)"])
     for name in ("svmlight_tk", "kelp"):
         with pytest.raises(FormatError, match="row 1: "):
             bank.write(target, name)
-        assert target.read_text() == "before"
+        assert target.read_text(encoding="utf-8") == "before"
         assert list(tmp_path.iterdir()) == [target]
 
 

@@ -40,10 +40,10 @@ HUGE = 10**400  # an int that no float holds
 def grammar_file(tmp_path: Path, change: Callable[[Any], None]) -> Path:
     path = tmp_path / "grammar.json"
     tl.PCFG.from_treebank(TREES).save(path)
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     del content["checksum"]  # else it is refused for that
     change(content)
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), encoding="utf-8")
     return path
 
 
@@ -143,13 +143,13 @@ FINE = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }"
 )
 def test_arrays_of_word_vectors_are_not_believed(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "words.npy").write_bytes(content)
-    (tmp_path / "words.txt").write_text("a\nb\nc\n")
+    (tmp_path / "words.txt").write_text("a\nb\nc\n", encoding="utf-8")
     with pytest.raises(FileError, match="cannot be read as a NumPy array"):
         WordVectors.read(tmp_path / "words.npy")
 
 
 def test_arrays_of_word_vectors_are_read(tmp_path: Path) -> None:
-    (tmp_path / "words.txt").write_text("a\nb\nc\n")
+    (tmp_path / "words.txt").write_text("a\nb\nc\n", encoding="utf-8")
     values = np.arange(6.0).reshape(3, 2)
     for array in (values, np.asfortranarray(values), values.astype(np.float16), values.astype(np.int8)):
         np.save(tmp_path / "words.npy", array)
@@ -325,7 +325,7 @@ def test_an_altered_manifest_is_not_believed(tmp_path: Path) -> None:
     """It says that all is computed, of a matrix of which nothing is: without a checksum zeros would be the result."""
     path, kernel = tmp_path / "K.npy", tl.SubsetTree()
     K = tl.gram(kernel, TREES, out=path, resume=True).copy()
-    manifest = json.loads(Path(f"{path}.json").read_text())
+    manifest = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
     (tmp_path / "K.npy").unlink()
     Path(f"{path}.json").unlink()
     np.save(f"{path}.part", np.zeros_like(K))
@@ -334,7 +334,7 @@ def test_an_altered_manifest_is_not_believed(tmp_path: Path) -> None:
         {"plan": {**manifest["plan"], "blocks": []}, "done": {}},
         {"identity": {**manifest["identity"], "shape": 3}},
     ):
-        Path(f"{path}.part.json").write_text(json.dumps({**manifest, "complete": None, **change}))
+        Path(f"{path}.part.json").write_text(json.dumps({**manifest, "complete": None, **change}), encoding="utf-8")
         with pytest.warns(UserWarning, match="not a valid manifest of a matrix"):
             assert np.array_equal(tl.gram(kernel, TREES, out=path, resume=True), K)
         path.unlink()
@@ -475,7 +475,7 @@ def test_altered_json_is_refused_or_used(tmp_path: Path, name: str) -> None:
     path = tmp_path / "x.json"
     if name == "grammar":
         grammar.save(path)
-        content, use = json.loads(path.read_text()), lambda path: use_grammar(tl.PCFG.load(path))
+        content, use = json.loads(path.read_text(encoding="utf-8")), lambda path: use_grammar(tl.PCFG.load(path))
     elif name == "roles":
         content, use = ROLE, use_instances
     else:

@@ -350,7 +350,7 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
     ],
 )
 def test_what_a_file_is_read_as(tmp_path: Path, name: str, text: str, expected: str) -> None:
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, encoding="utf-8")
     found = tl.read_trees(tmp_path / name).strings()
     assert [line.replace("(p (#text hello))", "(#text hello)") for line in found] == [
         expected.replace("(p (#text hello))", "(#text hello)")  # libxml2 puts it into a paragraph, or does not
@@ -359,10 +359,10 @@ def test_what_a_file_is_read_as(tmp_path: Path, name: str, text: str, expected: 
 
 def test_commands(tmp_path: Path) -> None:
     for number, name in enumerate(("a.xml", "b.html")):
-        (tmp_path / name).write_text("<p class='x'>one</p>")
+        (tmp_path / name).write_text("<p class='x'>one</p>", encoding="utf-8")
         succeed("gram", tmp_path / name, "-o", tmp_path / f"{number}.npy")
         assert np.load(tmp_path / f"{number}.npy").shape == (1, 1)
-    (tmp_path / "bad.xml").write_text("<a>\n<b></a>")
+    (tmp_path / "bad.xml").write_text("<a>\n<b></a>", encoding="utf-8")
     assert "well-formed XML (mismatched tag)" in fail("gram", tmp_path / "bad.xml", "-o", tmp_path / "K.npy")
 
 
@@ -375,7 +375,7 @@ def test_names_in_pages_are_the_same_in_large_letters(tmp_path: Path) -> None:
     page = "<DIV Class=a Id=b>one<SCRIPT>x</SCRIPT></DIV>"
     options = {"each": "DIV", "attributes": ["CLASS"], "drop": ["Script"]}
     assert tl.Treebank(html_trees(page, **options)).strings() == ["(div (@class a) (#text one))"]
-    (tmp_path / "a.html").write_text(page)
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
     assert tl.read_trees(tmp_path / "a.html", **options).strings() == ["(div (@class a) (#text one))"]
     assert tl.Treebank(xml_trees("<A B='1'><a b='2'/></A>", attributes=["b"])).strings() == ["(A (a (@b 2)))"]
 

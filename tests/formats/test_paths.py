@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     for name, text in files.items():
         path = tmp_path / "trees" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n")
+        path.write_text(text + "\n", encoding="utf-8")
     return tmp_path / "trees"
 
 
@@ -50,7 +50,7 @@ def test_patterns(folder: Path) -> None:
     assert words(f"{folder}/*.mrg") == "ab"
     assert words(f"{folder}/**/*.mrg") == words(folder)
     assert words(f"{folder}/sub*/*") == "ce"
-    (folder / "[x].mrg").write_text("(X x)")
+    (folder / "[x].mrg").write_text("(X x)", encoding="utf-8")
     assert words(f"{folder}/[x].mrg") == "x"  # a file of this name exists
     with pytest.raises(FileError, match="no file matches this pattern"):
         words(f"{folder}/*.nothing")
@@ -97,7 +97,7 @@ def test_links_are_not_followed_in_folders(folder: Path) -> None:
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_files_that_git_ignores_are_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    (folder / ".gitignore").write_text("deeper/\ne.mrg\n!keep.mrg\n")
+    (folder / ".gitignore").write_text("deeper/\ne.mrg\n!keep.mrg\n", encoding="utf-8")
     assert words(folder) == "abc"
     assert words(folder / "sub") == "c"
     with monkeypatch.context() as hook:
@@ -111,7 +111,7 @@ def test_files_that_git_ignores_are_left_out(folder: Path, monkeypatch: pytest.M
     (folder / "sub" / ".git").mkdir()  # another repository: git lists only its name
     nested = folder / "nested"
     subprocess.run(["git", "init", "-q", str(nested)], check=True)
-    (nested / "n.mrg").write_text("(N n)")
+    (nested / "n.mrg").write_text("(N n)", encoding="utf-8")
     assert "n" in words(folder)
     commit = ["-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-qm", "n"]
     for command in (["add", "n.mrg"], commit):
@@ -129,7 +129,7 @@ def test_files_that_git_ignores_are_left_out(folder: Path, monkeypatch: pytest.M
 def test_a_repository_cannot_run_programs(folder: Path, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'was-run'}\n")
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'was-run'}\n", encoding="utf-8")
     program.chmod(0o755)
     subprocess.run(["git", "-C", str(folder), "config", "core.fsmonitor", str(program)], check=True)
     assert words(folder) == words(folder)
@@ -139,7 +139,7 @@ def test_a_repository_cannot_run_programs(folder: Path, tmp_path: Path) -> None:
 def test_binary_and_unreadable_files_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = words(folder)
     (folder / "0.mrg").write_bytes(b"(A\0a)")
-    (folder / "1.mrg").write_text("(A a)")
+    (folder / "1.mrg").write_text("(A a)", encoding="utf-8")
     opened = Path.open
 
     def refusing(self: Path, *arguments: object, **options: object) -> object:
@@ -166,7 +166,7 @@ def test_folders_without_permission_are_counted(folder: Path) -> None:
 
 
 def test_malformed_files_among_several(folder: Path) -> None:
-    (folder / "0.mrg").write_text("(A a")
+    (folder / "0.mrg").write_text("(A a", encoding="utf-8")
     with pytest.raises(FormatError, match=r"0\.mrg:1:1"):
         words(folder)
     with pytest.warns(TreeletWarning, match=r"1 of 6 trees was skipped: .*0\.mrg:1:1"):
@@ -182,14 +182,14 @@ def test_malformed_files_among_several(folder: Path) -> None:
 
 
 def test_columns_and_labels_of_several_files(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("yes\t(A a)\n")
-    (tmp_path / "b.tsv").write_text("no\t(A b)\nyes\t(A c)\n")
+    (tmp_path / "a.tsv").write_text("yes\t(A a)\n", encoding="utf-8")
+    (tmp_path / "b.tsv").write_text("no\t(A b)\nyes\t(A c)\n", encoding="utf-8")
     X, y = tl.read_examples(tmp_path)
     assert (X.strings(), y) == (["(A a)", "(A b)", "(A c)"], ["yes", "no", "yes"])
     blocks = [X.strings() for X, _ in tl.iter_examples([tmp_path / "b.tsv", tmp_path / "a.tsv"], block=1)]
     assert blocks == [["(A b)"], ["(A c)"], ["(A a)"]]
     assert [len(bank) for bank in tl.iter_trees(tmp_path, block=2)] == [1, 2]
-    (tmp_path / "c.mrg").write_text("(A d)\n")
+    (tmp_path / "c.mrg").write_text("(A d)\n", encoding="utf-8")
     with pytest.raises(FormatError, match="contents cannot be read together"):
         read_document(tmp_path)
     assert len(tl.read_trees(tmp_path)) == 4
@@ -198,7 +198,7 @@ def test_columns_and_labels_of_several_files(tmp_path: Path) -> None:
 
 def test_the_format_after_a_single_file(tmp_path: Path) -> None:
     path = tmp_path / "a.unknown"
-    path.write_text("yes\t(A a)\n")
+    path.write_text("yes\t(A a)\n", encoding="utf-8")
     assert tl.read_trees(path, "tsv").strings() == ["(A a)"]
     with pytest.raises(ParameterError, match="'format' parameter"):
         tl.read_trees(path, "tvs")
@@ -212,8 +212,8 @@ def test_commands_read_folders_and_several_files(folder: Path, tmp_path: Path) -
     assert run("gram", folder, "-o", "-").stdout == run("gram", *several, "-o", "-").stdout
     labeled = tmp_path / "labeled"
     labeled.mkdir()
-    (labeled / "a.tsv").write_text("yes\t(A a)\nno\t(A b)\n")
-    (labeled / "b.tsv").write_text("yes\t(A (B a))\nno\t(A (B b))\n")
+    (labeled / "a.tsv").write_text("yes\t(A a)\nno\t(A b)\n", encoding="utf-8")
+    (labeled / "b.tsv").write_text("yes\t(A (B a))\nno\t(A (B b))\n", encoding="utf-8")
     model = tmp_path / "m.treelet"
     assert f"from {labeled}" in run("train", labeled, "-o", model).stdout
     assert "a.tsv and 1 more" in run("train", labeled / "a.tsv", labeled / "b.tsv", "-o", model).stdout
@@ -231,8 +231,8 @@ def test_two_files_are_not_a_bank_and_a_query(folder: Path) -> None:
 
 
 def test_neighbors_in_source_code_have_places(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("class A:\n    def f(self, x):\n        return x + 1\n")
-    (tmp_path / "b.py").write_text("\ndef g(self, y):\n    return y + 1\n")
+    (tmp_path / "a.py").write_text("class A:\n    def f(self, x):\n        return x + 1\n", encoding="utf-8")
+    (tmp_path / "b.py").write_text("\ndef g(self, y):\n    return y + 1\n", encoding="utf-8")
     text = run("nearest", tmp_path, "--option", "each=function", "--option", "identifiers=anonymous", "--k", 1).stdout
     assert f"1. {tmp_path / 'a.py'}:2 A.f: " in text
     assert f"   1.0000  2. {tmp_path / 'b.py'}:2 g: " in text

@@ -147,7 +147,7 @@ def test_trees_of_real_statements_are_equal_just_where_they_are() -> None:
     nodes = [
         node
         for path in sorted(HERE.parent.rglob("test_f*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, (ast.stmt, ast.expr))
     ]
     by_tree: dict[str, set[str]] = {}
@@ -248,7 +248,7 @@ def test_places() -> None:
 
 
 def test_nodes_are_those_of_the_bank() -> None:
-    source = (HERE / "test_formats.py").read_text()
+    source = (HERE / "test_formats.py").read_text(encoding="utf-8")
     module = python_trees(source)[0]
     kept = tl.Treebank([module])[0]
     assert kept is not None
@@ -298,14 +298,14 @@ def test_files(tmp_path: Path) -> None:
 
 def test_commands(tmp_path: Path) -> None:
     path, bad = tmp_path / "f.py", tmp_path / "bad.py"
-    path.write_text("def f(a):\n    return a\n")
+    path.write_text("def f(a):\n    return a\n", encoding="utf-8")
     succeed("gram", path, "-o", tmp_path / "K.npy")
-    path.write_text("def f(a):\n    'doc'\n    return a\n\ndef g(b):\n    return b\n")
+    path.write_text("def f(a):\n    'doc'\n    return a\n\ndef g(b):\n    return b\n", encoding="utf-8")
     options = "python:each=function,identifiers=anonymous,docstrings=false"
     succeed("gram", path, "-o", tmp_path / "K.npy", "--format", options, "--normalize")
     np.testing.assert_allclose(np.load(tmp_path / "K.npy"), np.ones((2, 2)))
     assert "must be 'module'" in fail("gram", path, "-o", tmp_path / "K.npy", "--format", "python:each=line")
-    bad.write_text("x = 1\ny = = 2\n")
+    bad.write_text("x = 1\ny = = 2\n", encoding="utf-8")
     assert "this is not valid Python" in fail("gram", bad, "-o", tmp_path / "K.npy")
 
 
@@ -396,12 +396,12 @@ def test_a_lack_of_memory_is_not_called_nesting(
         raise MemoryError
 
     path = tmp_path / "a.py"
-    path.write_text("def f(): pass\n")
+    path.write_text("def f(): pass\n", encoding="utf-8")
     monkeypatch.setattr(ast, "parse", parse)
     monkeypatch.setattr("treelet.formats.code.available", lambda fresh: free)
     for read in (tl.read_code, tl.read_trees):
         with pytest.raises(error, match=message):
             read(path)
-    (tmp_path / "b.xml").write_text("<a/>")
+    (tmp_path / "b.xml").write_text("<a/>", encoding="utf-8")
     with pytest.warns(TreeletWarning, match=message):
         assert len(tl.read_trees(tmp_path, on_error="skip")) == 1

@@ -75,7 +75,7 @@ def test_content_tells_on_the_command_line(tmp_path: Path) -> None:
         assert "2 x 2 values" in succeed("gram", "-", "-o", "-", input=text).stderr
         assert f"{name} -> kelp" in succeed("convert", "-", "-", "--to", "kelp", input=text).stderr
     text = CONTENTS["tsv"] * 3
-    (tmp_path / "examples.txt").write_text(text)
+    (tmp_path / "examples.txt").write_text(text, encoding="utf-8")
     for file in (tmp_path / "examples.txt", "-"):
         assert (
             "classes   2: no 3, yes 3"
@@ -108,7 +108,7 @@ def test_other_ways_to_write_the_same() -> None:
 
 def test_a_name_counts_where_the_content_does_not_contradict(tmp_path: Path) -> None:
     def format_of(name: str, text: str) -> str | None:
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
         return read_document(tmp_path / name).format
 
     assert format_of("x.txt", "(S (A a))\n(S (B b))\n") == "lines"
@@ -118,14 +118,14 @@ def test_a_name_counts_where_the_content_does_not_contradict(tmp_path: Path) -> 
     assert format_of("x.dat", "1\t(S (A a))\n") == "tsv"
     assert format_of("x.dat", "(S (A a))\n") == "brackets"
     # A tree that is not closed is still found on its own line.
-    (tmp_path / "x.txt").write_text("(S (A a)\n(S (B b)))\n")
+    (tmp_path / "x.txt").write_text("(S (A a)\n(S (B b)))\n", encoding="utf-8")
     with pytest.raises(FormatError, match=r"x\.txt:1:1.*never closed"):
         tl.read_trees(tmp_path / "x.txt")
 
 
 def test_a_tree_that_swallows_the_next_line_is_doubted(tmp_path: Path) -> None:
     def doubts(text: str, **options: object) -> list[str]:
-        (tmp_path / "x.mrg").write_text(text)
+        (tmp_path / "x.mrg").write_text(text, encoding="utf-8")
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             tl.read_trees(tmp_path / "x.mrg", **options)
@@ -153,7 +153,7 @@ def test_a_text_where_a_name_belongs(tmp_path: Path) -> None:
 
 def test_a_tsv_without_tabs_has_no_labels(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
-    path.write_text("(S (A a))\n(S (B b))\n")
+    path.write_text("(S (A a))\n(S (B b))\n", encoding="utf-8")
     with pytest.warns(TreeletWarning, match=r"no labels \(format 'brackets'\), so y"):
         assert tl.read_examples(path)[1] is None
     with pytest.warns(TreeletWarning, match=r"has no labels \(format 'tsv'\), so y"):
@@ -237,7 +237,7 @@ def test_an_error_says_what_would_fit_better(tmp_path: Path) -> None:
     register(Format("odd", "a test", _refuse, None, (".odd",), lambda head: None))
     try:
         path = tmp_path / "x.odd"
-        path.write_text("nothing that is known\n")
+        path.write_text("nothing that is known\n", encoding="utf-8")
         with pytest.raises(FormatError, match=r"'odd', because its name ends in \.odd"):
             tl.read_trees(path)
     finally:
@@ -256,9 +256,9 @@ def _refuse(source: Source) -> Document:
 
 def test_options_narrow_the_guess(tmp_path: Path) -> None:
     path = tmp_path / "x.mrg"
-    path.write_text("yes\t(S (A a))\n")
+    path.write_text("yes\t(S (A a))\n", encoding="utf-8")
     assert read_document(path, label_column=0).labels == ["yes"]
-    path.write_text("(S (A a))\n")
+    path.write_text("(S (A a))\n", encoding="utf-8")
     with pytest.raises(ParameterError, match="'brackets' has no option 'label_column'"):
         tl.read_trees(path, label_column=0)
 
@@ -290,8 +290,8 @@ def test_equal_numbers_are_one_label_in_every_format() -> None:
 
 def test_equal_numbers_are_one_label_after_conversion(tmp_path: Path) -> None:
     source, test = tmp_path / "a.dat", tmp_path / "b.dat"
-    source.write_text("+1 |BT| (S (A a)) |ET|\n-1 |BT| (S (B b)) |ET|\n" * 5)
-    test.write_text("1 |BT| (S (A a)) |ET|\n-1.0 |BT| (S (B b)) |ET|\n" * 5)
+    source.write_text("+1 |BT| (S (A a)) |ET|\n-1 |BT| (S (B b)) |ET|\n" * 5, encoding="utf-8")
+    test.write_text("1 |BT| (S (A a)) |ET|\n-1.0 |BT| (S (B b)) |ET|\n" * 5, encoding="utf-8")
     for suffix in (".dat", ".klp", ".tsv"):
         for path in (source, test):
             if path.suffix != suffix:
@@ -312,7 +312,7 @@ HEADER = "id\tgold\ttree\n"
 
 def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
-    path.write_text(THREE)
+    path.write_text(THREE, encoding="utf-8")
     with pytest.raises(FormatError, match=r"x\.tsv:1.*several columns could contain") as caught:
         tl.read_examples(path)
     assert "The columns are 0: q1, q2, q3, ...; 1: yes, no, yes, ...; 2: (S (A a)), (S (B b))" in str(caught.value)
@@ -320,7 +320,7 @@ def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
     assert tl.read_examples(path, label_column=-2, tree_column=-1)[1] == ["yes", "no", "yes", "no"]
     assert tl.read_examples(path, label_column=None)[1] is None
     assert len(tl.read_trees(path)) == 4  # labels are not needed
-    path.write_text(HEADER + THREE)
+    path.write_text(HEADER + THREE, encoding="utf-8")
     for label in ("gold", 1):
         X, y = tl.read_examples(path, label_column=label)
         assert y == ["yes", "no", "yes", "no"]
@@ -328,12 +328,12 @@ def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
     assert tl.read_examples(path, label_column="gold", tree_column="tree")[1] == ["yes", "no", "yes", "no"]
     with pytest.raises(FormatError, match="0 'id': q1, q2; 1 'gold': yes, no"):
         tl.read_examples(path)
-    path.write_text(HEADER.replace("gold", "Label") + THREE)
+    path.write_text(HEADER.replace("gold", "Label") + THREE, encoding="utf-8")
     assert tl.read_examples(path)[1] == ["yes", "no", "yes", "no"]
     for name in ("label", "nope"):
         with pytest.raises(ParameterError, match=rf"'{name}' is not a column name.*0 'id'.*1 'Label'"):
             tl.read_examples(path, label_column=name)
-    path.write_text("a\ta\ttree\n" + THREE)
+    path.write_text("a\ta\ttree\n" + THREE, encoding="utf-8")
     with pytest.raises(ParameterError, match="'a' occurs twice"):
         tl.read_examples(path, label_column="a")
 
@@ -373,20 +373,20 @@ def test_rows_that_do_not_fit(tmp_path: Path) -> None:
 
 def test_csv(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_text('id,label,tree\n1,"a, ""b""","(S (A a) (, ,))"\n2, c ,(S (B b))\n')
+    path.write_text('id,label,tree\n1,"a, ""b""","(S (A a) (, ,))"\n2, c ,(S (B b))\n', encoding="utf-8")
     X, y = tl.read_examples(path)
     assert (Treebank(X).strings(), y) == (["(S (A a) (, ,))", "(S (B b))"], ['a, "b"', "c"])
-    path.write_text("yes,(S (A a))\nno,(S (A a) (, ,))\n")
+    path.write_text("yes,(S (A a))\nno,(S (A a) (, ,))\n", encoding="utf-8")
     with pytest.raises(FormatError, match=r"x\.csv:2.*this row has 4 comma-separated column"):
         tl.read_examples(path)
-    path.write_text('yes,(S (A a))\nno,"(S (B b))\n')
+    path.write_text('yes,(S (A a))\nno,"(S (B b))\n', encoding="utf-8")
     with pytest.raises(FormatError, match=r"x\.csv:2.*valid CSV \(unexpected end of data\)"):
         tl.read_examples(path)
-    path.write_text('yes,"(S ' + "(A a) " * 50_000 + ')"\n')
+    path.write_text('yes,"(S ' + "(A a) " * 50_000 + ')"\n', encoding="utf-8")
     assert tl.read_examples(path)[1] == ["yes"]
-    (tmp_path / "x.tsv").write_text('a,"b"\t(S (A a) (, ,))\n')
+    (tmp_path / "x.tsv").write_text('a,"b"\t(S (A a) (, ,))\n', encoding="utf-8")
     succeed("convert", tmp_path / "x.tsv", path)
-    assert path.read_text() == '"a,""b""","(S (A a) (, ,))"\n'
+    assert path.read_text(encoding="utf-8") == '"a,""b""","(S (A a) (, ,))"\n'
     assert tl.read_examples(path)[1] == ['a,"b"']
 
 
@@ -487,7 +487,8 @@ def test_what_is_no_tree_is_left_out_too(tmp_path: Path) -> None:
     lists = tmp_path / "lists.jsonl"
     lists.write_text(
         '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a)"]]}\n'
-        '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a))"]]}\n{}\n'
+        '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a))"]]}\n{}\n',
+        encoding="utf-8",
     )
     with pytest.warns(TreeletWarning, match="3 sentences.*candidate 1"):
         parses = tl.tasks.CandidateParses.read(lists, on_error="skip")
@@ -510,7 +511,7 @@ def test_the_public_question_bank(data_dir: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_columns_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
-    path.write_text(HEADER + THREE * 3)
+    path.write_text(HEADER + THREE * 3, encoding="utf-8")
     message = fail("train", path, "-o", model)
     assert "0 'id': q1, q2; 1 'gold': yes, no" in message
     for label in ("gold", 1, -2):
@@ -523,7 +524,7 @@ def test_columns_on_the_command_line(tmp_path: Path) -> None:
 
 def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
-    path.write_text("yes\t(S (A a))\nno\t(S ( ))\nno\t(S (B b))\n")
+    path.write_text("yes\t(S (A a))\nno\t(S ( ))\nno\t(S (B b))\n", encoding="utf-8")
     warning = f"treelet: warning: 1 of 3 examples was skipped: {path}:2:7: empty brackets"
     line = f"treelet: error: {path}:2:7: empty brackets '()'. A tree needs a label. Pass --skip-bad to skip such items."
     assert fail("train", path, "-o", model).strip() == line
@@ -537,11 +538,11 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     ):
         result = succeed(*command, "--skip-bad")
         assert " of 3 " in result.stderr
-    path.write_text("(S ( ))\n(S (A a))\n")
+    path.write_text("(S ( ))\n(S (A a))\n", encoding="utf-8")
     bank = path.with_suffix(".mrg")
-    bank.write_text("(S (A a))\n(S ( ))\n")
+    bank.write_text("(S (A a))\n(S ( ))\n", encoding="utf-8")
     assert "Pass --skip-bad to skip such items" in fail("rerank", bank)
-    bank.write_text("(S (A a))\n(S (B b)\n")
+    bank.write_text("(S (A a))\n(S (B b)\n", encoding="utf-8")
     assert "Pass --skip-bad to skip such items" in fail("rerank", bank)
     assert "--skip-bad" not in fail("compare", "(S ( ))", "(S (A a))")  # it is all there is
     assert "--skip-bad" not in fail("gram", tmp_path / "m.treelet", "-o", "-")
@@ -572,7 +573,7 @@ def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
 
 def test_a_class_for_every_example_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
-    path.write_text("".join(f"q{k}\t(S (A a{k}))\n" for k in range(12)))
+    path.write_text("".join(f"q{k}\t(S (A a{k}))\n" for k in range(12)), encoding="utf-8")
     result = succeed("train", path, "-o", tmp_path / "m.treelet")
     assert "classes for 12 examples, so most classes" in result.stderr
     X, y = tl.read_examples(path)
@@ -596,14 +597,14 @@ FOREST = tl.Forest.from_tree(tl.Tree.parse("(S (A a))")).to_json() + "\n"
 def test_other_readers_take_several_files(tmp_path: Path, read: Any, suffix: str, text: str, bad: str) -> None:
     one, two, other = tmp_path / f"one{suffix}", tmp_path / "below" / f"two{suffix}", tmp_path / "notes.md"
     two.parent.mkdir()
-    one.write_text(text)
-    two.write_text(text * 2)
-    other.write_text("no data")
+    one.write_text(text, encoding="utf-8")
+    two.write_text(text * 2, encoding="utf-8")
+    other.write_text("no data", encoding="utf-8")
     assert len(read(one)) == 1
     for files in ([one, two], [[str(one), two]], [tmp_path], [f"{tmp_path}/**/*{suffix}"], [one, tmp_path, one]):
         assert len(read(*files)) == 3
     assert len(read(tmp_path, exclude="below")) == 1
-    two.write_text(text + bad)
+    two.write_text(text + bad, encoding="utf-8")
     with pytest.raises(tl.errors.FormatError, match=f"two{suffix}"):
         read(one, two)
     with pytest.warns(tl.errors.TreeletWarning, match=f"1 of 3 (sentences|forests) was skipped.*two{suffix}"):

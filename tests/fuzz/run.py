@@ -56,7 +56,9 @@ def fuzz_one(name: str, seconds: int) -> None:
 
     folder = seeded(name, target)
     words = BUILD / f"{name.replace(' ', '-')}.dict"
-    words.write_text("".join(f'"{"".join(f"{chr(92)}x{byte:02x}" for byte in word)}"\n' for word in target.words))
+    words.write_text(
+        "".join(f'"{"".join(f"{chr(92)}x{byte:02x}" for byte in word)}"\n' for word in target.words), encoding="utf-8"
+    )
     options = [f"-max_total_time={seconds}", f"-max_len={target.limit}", f"-dict={words}", "-timeout=60"]
     options += ["-rss_limit_mb=6000", f"-artifact_prefix={FINDINGS}/{name.replace(' ', '-')}-", "-print_final_stats=1"]
     atheris.Setup([sys.argv[0], *options, str(folder)], read)
@@ -91,7 +93,7 @@ def main(seconds: int, names: list[str]) -> int:
         total += runs
         if done.returncode or not executed:
             failed = True
-            (FINDINGS / f"{name.replace(' ', '-')}.log").write_text(done.stderr[-20_000:])
+            (FINDINGS / f"{name.replace(' ', '-')}.log").write_text(done.stderr[-20_000:], encoding="utf-8")
         row = {"target": name, "runs": runs, "edges": int(coverage[-1]) if coverage else 0, "findings": new}
         print(json.dumps(row | {"status": done.returncode}), flush=True)
         failed = failed or bool(new)

@@ -129,7 +129,7 @@ def test_json_round_trip_and_pickle(tmp_path):
     assert pickle.loads(pickle.dumps(bank)) == bank
     bank.write(tmp_path / "f.jsonl.gz")
     assert tl.read_forests(tmp_path / "f.jsonl.gz") == bank
-    (tmp_path / "bad.jsonl").write_text(forest.to_json() + "\n" + forest.to_json()[:40] + "\n")
+    (tmp_path / "bad.jsonl").write_text(forest.to_json() + "\n" + forest.to_json()[:40] + "\n", encoding="utf-8")
     with pytest.raises(FormatError, match=r"bad.jsonl:2"):
         tl.read_forests(tmp_path / "bad.jsonl")
 

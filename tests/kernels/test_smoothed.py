@@ -293,11 +293,11 @@ def test_without_alike_words_it_is_the_partial_tree_kernel() -> None:
 def test_reading_vectors(tmp_path: Path) -> None:
     words, matrix = list(VECTORS), np.array(list(VECTORS.values()))
     text = "\n".join(f"{w} {' '.join(map(str, row))}" for w, row in VECTORS.items()) + "\n"
-    (tmp_path / "plain.txt").write_text(text)
-    (tmp_path / "gensim.txt").write_text(f"{len(words)} 3\n{text}")
+    (tmp_path / "plain.txt").write_text(text, encoding="utf-8")
+    (tmp_path / "gensim.txt").write_text(f"{len(words)} 3\n{text}", encoding="utf-8")
     (tmp_path / "packed.vec.gz").write_bytes(gzip.compress(text.encode()))
     np.save(tmp_path / "array.npy", matrix)
-    (tmp_path / "array.txt").write_text("\n".join(words) + "\n")
+    (tmp_path / "array.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
     expected = WordVectors(words, matrix)
     for name in ("plain.txt", "gensim.txt", "packed.vec.gz", "array.npy"):
         read = WordVectors.read(tmp_path / name)
@@ -314,10 +314,10 @@ def test_reading_vectors(tmp_path: Path) -> None:
 
 
 def test_bad_vectors(tmp_path: Path) -> None:
-    (tmp_path / "ragged.txt").write_text("a 1 2\nb 1\n")
+    (tmp_path / "ragged.txt").write_text("a 1 2\nb 1\n", encoding="utf-8")
     with pytest.raises(tl.errors.FormatError, match=r"ragged\.txt:2"):
         WordVectors.read(tmp_path / "ragged.txt")
-    (tmp_path / "words.txt").write_text("a b c\n")
+    (tmp_path / "words.txt").write_text("a b c\n", encoding="utf-8")
     with pytest.raises(tl.errors.FormatError, match=r"words\.txt:1"):
         WordVectors.read(tmp_path / "words.txt")
     np.save(tmp_path / "alone.npy", np.zeros((2, 2)))

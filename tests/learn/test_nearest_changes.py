@@ -415,11 +415,11 @@ def test_other_files_in_the_folder_stay(search, tmp_path):
     folder = tmp_path / "x.treelet"
     tl.save(search, folder)
     for name in ("notes.trees", "source.map"):
-        (folder / name).write_text("mine")
+        (folder / name).write_text("mine", encoding="utf-8")
     with tl.load(folder, mode="a") as opened:
         opened.remove(["a"]).compact()
     tl.save(search, folder)
-    assert all((folder / name).read_text() == "mine" for name in ("notes.trees", "source.map"))
+    assert all((folder / name).read_text(encoding="utf-8") == "mine" for name in ("notes.trees", "source.map"))
     (tmp_path / "models").mkdir()
     tl.save(tl.RLS().fit(["(A a)", "(B b)"], [0.0, 1.0]), tmp_path / "models" / "manifest.treelet")
     with pytest.raises(FileError, match="the folder exists and is not an index"):
@@ -509,11 +509,11 @@ def test_only_indexes_have_modes(search, tmp_path):
 
 def test_files_beside_the_folder_stay(search, tmp_path):
     lock = tmp_path / "Cargo.lock"
-    lock.write_text("mine")
+    lock.write_text("mine", encoding="utf-8")
     tl.save(search, tmp_path / "Cargo")
     with tl.load(tmp_path / "Cargo", mode="a") as opened:
         opened.remove(["a"])
-    assert lock.read_text() == "mine"
+    assert lock.read_text(encoding="utf-8") == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["Cargo", "Cargo.lock"]
 
 
@@ -524,11 +524,11 @@ def test_an_index_has_no_metrics(search, tmp_path):
 
 
 def test_an_index_does_not_replace_other_files(search, tmp_path):
-    (tmp_path / "file").write_text("text")
+    (tmp_path / "file").write_text("text", encoding="utf-8")
     with pytest.raises(FileError, match="is a file, but an index is a folder"):
         tl.save(search, tmp_path / "file")
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "thesis.tex").write_text("text")
+    (tmp_path / "folder" / "thesis.tex").write_text("text", encoding="utf-8")
     with pytest.raises(FileError, match="the folder exists and is not an index"):
         tl.save(search, tmp_path / "folder")
     with pytest.raises(FileError, match="the folder is not an index"):
@@ -597,7 +597,7 @@ def test_a_full_disk_changes_nothing(search, tmp_path, monkeypatch):
 
 
 def test_places_and_tables_are_kept(tmp_path):
-    (tmp_path / "m.py").write_text("def f(a):\n    return a\n\ndef g(b):\n    return b + 1\n")
+    (tmp_path / "m.py").write_text("def f(a):\n    return a\n\ndef g(b):\n    return b + 1\n", encoding="utf-8")
     bank = tl.read_code(tmp_path / "m.py")
     for mode in (None, "r"):
         tl.save(tl.Nearest(n_neighbors=1).fit(bank), tmp_path / "code.index")

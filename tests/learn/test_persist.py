@@ -160,7 +160,7 @@ def test_values_too_large_for_a_float64(tmp_path: Path) -> None:
 
 
 def test_word_vectors_go_along(tmp_path: Path) -> None:
-    (tmp_path / "words.txt").write_text("x 1 0.2\ny 1 0.3\nz 0 1\n")
+    (tmp_path / "words.txt").write_text("x 1 0.2\ny 1 0.3\nz 0 1\n", encoding="utf-8")
     kernel = tl.Smoothed(str(tmp_path / "words.txt")).normalized() + KERNEL
     clf = tl.KernelSVC(kernel).fit(TREES, LABELS)
     tl.save(clf, tmp_path / "m")
@@ -588,7 +588,7 @@ def test_the_fingerprint_is_of_the_examples_alone(tmp_path: Path) -> None:
     bank = tl.Treebank(CARD_TREES)
     longer = tl.Treebank(["(Z z)", *CARD_TREES, "(Y y)"])
     file = tmp_path / "a.tsv"
-    file.write_text("".join(f"{label}\t{tree}\n" for label, tree in zip(y, CARD_TREES, strict=True)))
+    file.write_text("".join(f"{label}\t{tree}\n" for label, tree in zip(y, CARD_TREES, strict=True)), encoding="utf-8")
     expected = of(bank, y)
     for same in (of(CARD_TREES, y), of(longer[1:-1], np.array(y)), of(*tl.read_examples(file)), of(bank, y, C=3)):
         assert same == expected
@@ -627,7 +627,7 @@ def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
             assert tl.learn.card(file)["estimator"] == "KernelSVC"
     tl.save(tl.load(file), file)
     assert tl.learn.card(file)["training"] is None
-    file.write_text("(A a)")
+    file.write_text("(A a)", encoding="utf-8")
     with pytest.raises(tl.learn.ModelFileError, match="contains trees, not a saved model"):
         tl.learn.card(file)
 

@@ -189,7 +189,7 @@ class Noted(tl.SubsetTree):
         self.folder, self.deaths, self.at = folder, deaths, at
 
     def evaluator(self, X: Any, Y: Any = None, *, logs: bool = False) -> Any:
-        with open(Path(self.folder) / "made", "a") as stream:
+        with open(Path(self.folder) / "made", "a", encoding="utf-8") as stream:
             stream.write(f"{os.getpid()}\n")
         found = super().evaluator(X, Y, logs=logs)
         fill = found.fill
@@ -210,7 +210,7 @@ class Noted(tl.SubsetTree):
 def test_an_index_is_made_once_a_worker(client: Client, bank: tl.Treebank, tmp_path: Path) -> None:
     settled(client)
     tl.gram(Noted(str(tmp_path)), bank, client=client)
-    made = (tmp_path / "made").read_text().split()
+    made = (tmp_path / "made").read_text(encoding="utf-8").split()
     assert len(made) == len(set(made)) <= 2
     assert str(os.getpid()) not in made
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -120,7 +122,7 @@ def test_small_floats(bank: tl.Treebank, tmp_path: Path, memory: str | None, n_j
     for kernel in (tl.SubsetTree(), tl.PartialTree().normalized() + tl.SubsetTree(), tl.SubsetTree().distance()):
         exact = tl.gram(kernel, bank, n_jobs=n_jobs, out=np.empty((70, 70)), memory=memory)
         rounded = exact.astype(np.float32)
-        mapped = np.lib.format.open_memmap(tmp_path / "small.npy", "w+", np.float32, (70, 70))
+        mapped = np.lib.format.open_memmap(tmp_path / f"{type(kernel).__name__}.npy", "w+", np.float32, (70, 70))
         for out in (np.empty((70, 70), np.float32), np.empty((90, 80), np.float32)[5:75, 10:], mapped):
             out[...] = np.nan
             assert tl.gram(kernel, bank, out=out, **options) is out
@@ -165,11 +167,14 @@ def test_dtypes_that_make_no_sense(dtype: Any) -> None:
 
 def test_results_in_files_by_name(bank: tl.Treebank, tmp_path: Path) -> None:
     kernel, path = tl.SubsetTree(), tmp_path / "K.npy"
+    K: Any = None
     for dtype in ("float64", "float32"):
+        del K  # Windows cannot replace a mapped file
         K = tl.gram(kernel, bank, out=str(path), dtype=dtype, memory="20kB")
         assert isinstance(K, np.memmap)
         assert K.dtype == dtype
         np.testing.assert_allclose(np.load(path), kernel(bank), rtol=1e-14 if dtype == "float64" else 1e-6)
+    del K
     assert tl.gram(kernel, [], bank, out=path).shape == (0, 70)
     before = path.read_bytes()
     with pytest.raises(tl.errors.KernelOverflowError):
@@ -266,20 +271,23 @@ def test_errors_in_threads_reach_the_caller() -> None:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_long_work_can_be_interrupted(n_jobs: int) -> None:
     """A value that takes minutes stops within a second or two of Ctrl-C."""
+    on_windows = os.name == "nt"  # which cannot send Ctrl-C to one process: there, the process does this itself
     code = (
-        "import signal, treelet as tl\n"
+        "import signal, threading, treelet as tl\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell runs behind
         "text = '(A ' * 150_000 + 'x' + ')' * 150_000\n"
         "bank = tl.Treebank([text, text.replace('x', 'y')] * 30)\n"
+        f"if {on_windows}: threading.Timer(1, signal.raise_signal, [signal.SIGINT]).start()\n"
         f"try:\n    print('ready', flush=True)\n    tl.PartialTree()(bank, n_jobs={n_jobs})\n"
         "except KeyboardInterrupt:\n    print('interrupted')\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(1)
-        process.send_signal(2)
         try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            if not on_windows:
+                time.sleep(1)
+                process.send_signal(signal.SIGINT)
             assert process.communicate(timeout=60)[0] == "interrupted\n"
         finally:
             process.kill()

@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -124,7 +125,7 @@ def test_processes_that_are_killed(bank: tl.Treebank, path: Path) -> None:
         child = subprocess.run([sys.executable, "-c", CHILD, path, str(steps)], check=False, timeout=120)
         assert child.returncode == (0 if steps == 10**9 else -signal.SIGKILL)
         name = f"{path}.json" if path.exists() else f"{path}.part.json"
-        left.append(len(json.loads(Path(name).read_text())["done"]))
+        left.append(len(json.loads(Path(name).read_text(encoding="utf-8"))["done"]))
     assert left == sorted(left)
     tl.gram(KERNEL, bank, out=path.with_name("whole.npy"), resume=True)
     assert path.read_bytes() == path.with_name("whole.npy").read_bytes()
@@ -195,15 +196,15 @@ def test_without_resume_a_manifest_does_not_stay(bank: tl.Treebank, path: Path) 
 
 def spoil_manifest(path: Path) -> str:
     file = Path(f"{path}.part.json")
-    file.write_text(file.read_text()[:-40])
+    file.write_text(file.read_text(encoding="utf-8")[:-40], encoding="utf-8")
     return "not a valid manifest of a matrix"
 
 
 def forge_manifest(path: Path) -> str:
     file = Path(f"{path}.part.json")
-    data = json.loads(file.read_text())
+    data = json.loads(file.read_text(encoding="utf-8"))
     data["plan"]["blocks"][0]["rows"][0] = [-5, 10**6]
-    file.write_text(json.dumps(data))
+    file.write_text(json.dumps(data), encoding="utf-8")
     return "not a valid manifest of a matrix"
 
 
@@ -236,7 +237,6 @@ def test_what_was_harmed_is_computed_again(bank: tl.Treebank, path: Path, harm: 
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_two_at_once_are_refused(bank: tl.Treebank, path: Path, resume: bool) -> None:
-    pytest.importorskip("fcntl")
     with locked(path), pytest.raises(FileError, match="another process or thread is writing"):
         tl.gram(KERNEL, bank, out=path, resume=resume)
     tl.gram(KERNEL, bank, out=path, resume=resume)
@@ -251,9 +251,9 @@ def test_files_of_the_user_stay(bank: tl.Treebank, tmp_path: Path, resume: bool)
         [] if resume else ["K.npy.json", "K.npy.part"]
     )
     for name in own:
-        (tmp_path / name).write_text(name)
+        (tmp_path / name).write_text(name, encoding="utf-8")
     tl.gram(KERNEL, bank[:5], out=tmp_path / "K.npy", resume=resume)
-    assert [name for name in own if (tmp_path / name).read_text() != name] == []
+    assert [name for name in own if (tmp_path / name).read_text(encoding="utf-8") != name] == []
 
 
 @pytest.mark.parametrize("name", ["K.npy.json", "K.npy.part", "K.npy.part.json"])
@@ -299,6 +299,78 @@ def test_a_call_returns_the_matrix_that_it_wrote(
     np.testing.assert_array_equal(np.load(path), -wanted)
 
 
+@pytest.fixture(params=[False, True], ids=["mapped", "opened by name"])
+def as_on_windows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows, a matrix is not mapped before its file has its name."""
+    if request.param:
+        monkeypatch.setattr(_NpyFile, "view", lambda *_: None)
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_the_matrix_of_another_program_is_not_returned(
+    bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch, resume: bool
+) -> None:
+    """Another program replaces the file as soon as it has its name, and the file is opened by name."""
+    monkeypatch.setattr(_NpyFile, "view", lambda *_: None)
+    other, replaced = path.with_name("other.npy"), []
+    np.save(other, -KERNEL(bank))
+    opened = _NpyFile.opened
+
+    def late(target: Path, written: os.stat_result) -> Any:
+        replaced.append(other.replace(target))
+        return opened(target, written)
+
+    monkeypatch.setattr(_NpyFile, "opened", late)
+    with pytest.raises(FileError, match="another program has replaced"):
+        tl.gram(KERNEL, bank, out=path, resume=resume)
+    monkeypatch.undo()
+    assert replaced == [path]
+    np.testing.assert_array_equal(tl.gram(KERNEL, bank, out=path), KERNEL(bank))
+
+
+WRITER = """
+import sys
+import numpy as np
+import treelet as tl
+from treelet.datasets import flights
+from treelet.matrices.stored import _NpyFile
+if sys.argv[2] == "True":
+    _NpyFile.view = lambda *_: None
+bank, kernel = flights(120, random_state=3)[20:40], tl.SubsetTree(lam=0.4)
+expected = kernel(bank)
+print("ready", flush=True)
+while True:
+    try:
+        np.testing.assert_array_equal(tl.gram(kernel, bank, out=sys.argv[1]), expected)
+    except tl.errors.FileError as error:
+        assert "another process or thread is writing" in str(error) or "cannot be written" in str(error), error
+    print("round", flush=True)
+"""
+
+
+@pytest.mark.usefixtures("as_on_windows")
+def test_two_processes_never_get_each_others_matrix(bank: tl.Treebank, path: Path) -> None:
+    by_name = _NpyFile.view.__name__ == "<lambda>"
+    command = [sys.executable, "-c", WRITER, str(path), str(by_name)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n", process.communicate()[1]
+            expected, refusals = KERNEL(bank[:20]), []
+            for _ in range(200):
+                try:
+                    np.testing.assert_array_equal(tl.gram(KERNEL, bank[:20], out=path), expected)
+                except FileError as error:
+                    refusals.append(str(error))
+            assert len(refusals) < 200
+            assert all(re.search("another process or thread is writing|cannot be written", one) for one in refusals)
+            assert [process.stdout.readline() for _ in range(20)] == ["round\n"] * 20
+            assert process.poll() is None
+        finally:
+            process.kill()
+
+
+@pytest.mark.usefixtures("as_on_windows")
 def test_two_writers_never_get_each_others_matrix(bank: tl.Treebank, path: Path) -> None:
     banks = [bank[:20], bank[20:40]]
     expected = [KERNEL(part) for part in banks]
@@ -350,7 +422,7 @@ def test_where_there_is_nothing_to_go_on_with(bank: tl.Treebank, tmp_path: Path)
 def test_progress_counts_what_is_left(bank: tl.Treebank, path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     ended(bank, path, progress=True)
     assert f"of {120 * 121 // 2:,}" in capfd.readouterr().err
-    done = json.loads(Path(f"{path}.part.json").read_text())
+    done = json.loads(Path(f"{path}.part.json").read_text(encoding="utf-8"))
     tiles = Plan.from_json(done["plan"]).tiles
     tl.gram(KERNEL, bank, out=path, resume=True, progress=True)
     left = sum(tile.cells for number, tile in enumerate(tiles) if str(number) not in done["done"])
@@ -413,12 +485,12 @@ OTHER_VECTORS = "cat 1 0.2\ndog 0 1\ncar 1 0.3\n"
 )
 def test_a_changed_file_of_vectors_is_another_kernel(of: Any, path: Path) -> None:
     file = path.with_name("vectors.txt")
-    file.write_text(VECTORS)
+    file.write_text(VECTORS, encoding="utf-8")
     before = np.array(tl.gram(of(file), WORDS, out=path, resume=True))
     moved = file.with_name("moved.txt")
-    moved.write_text(VECTORS)
+    moved.write_text(VECTORS, encoding="utf-8")
     assert np.array_equal(tl.gram(of(moved), WORDS, out=path, resume=True), before)
-    file.write_text(OTHER_VECTORS)
+    file.write_text(OTHER_VECTORS, encoding="utf-8")
     assert not np.array_equal(of(file)(WORDS), before)
     with pytest.raises(FileError, match="parameters has changed"):
         tl.gram(of(file), WORDS, out=path, resume=True)
@@ -441,10 +513,10 @@ def test_a_changed_function_is_another_distance(path: Path) -> None:
 @pytest.mark.parametrize("of", [tl.Smoothed, lambda file: tl.EditDistance(rename=file)])
 def test_a_copy_has_the_vectors_of_its_original(of: Any, tmp_path: Path) -> None:
     file = tmp_path / "vectors.txt"
-    file.write_text(VECTORS)
+    file.write_text(VECTORS, encoding="utf-8")
     before, unread = of(file)(WORDS), of(file)
     packed, copied = pickle.dumps(unread), copy.deepcopy(unread)
-    file.write_text(OTHER_VECTORS)
+    file.write_text(OTHER_VECTORS, encoding="utf-8")
     assert np.array_equal(pickle.loads(packed)(WORDS), before)
     assert np.array_equal(copied(WORDS), before)
     assert np.array_equal(unread(WORDS), before)  # the original and its copies have one version of the file
@@ -541,7 +613,7 @@ def test_errors_name_the_file_as_it_was_given(
     bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileError, match=r"^no/K\.npy: "):
+    with pytest.raises(FileError, match=r"^no[/\\]K\.npy: "):
         tl.gram(KERNEL, bank[:3], out="no/K.npy")
 
 

@@ -508,16 +508,16 @@ def test_saved_and_loaded(name: str, tmp_path: Path) -> None:
 def test_damaged_files(tmp_path: Path) -> None:
     path = tmp_path / "g.json"
     PCFG.from_treebank(BANK, parent=True, markov=1).save(path)
-    whole = path.read_text()
+    whole = path.read_text(encoding="utf-8")
     document = json.loads(whole)
-    path.write_text(json.dumps({**document, "fallback": not document["fallback"]}))
+    path.write_text(json.dumps({**document, "fallback": not document["fallback"]}), encoding="utf-8")
     with pytest.raises(FormatError, match="its checksum does not match"):
         PCFG.load(path)
     del document["checksum"]
-    path.write_text(json.dumps(document, indent=1))  # a file by hand has none
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")  # a file by hand has none
     assert PCFG.load(path) == PCFG.from_treebank(BANK, parent=True, markov=1)
     for end in (0, 1, len(whole) // 2, len(whole) - 3):
-        path.write_text(whole[:end])
+        path.write_text(whole[:end], encoding="utf-8")
         with pytest.raises(FormatError, match=r"written by PCFG\.save"):
             PCFG.load(path)
     changes: list[tuple[str, Any]] = [
@@ -531,15 +531,17 @@ def test_damaged_files(tmp_path: Path) -> None:
         ("unknown", {**document["unknown"], "signatures": {"": {"D": -1}}}),
     ]
     for key, value in changes:
-        path.write_text(json.dumps({**document, key: value}))
+        path.write_text(json.dumps({**document, key: value}), encoding="utf-8")
         with pytest.raises(FormatError, match=r"g\.json: "):
             PCFG.load(path)
     for key in document:
         if key != "unknown":
-            path.write_text(json.dumps({name: value for name, value in document.items() if name != key}))
+            path.write_text(
+                json.dumps({name: value for name, value in document.items() if name != key}), encoding="utf-8"
+            )
             with pytest.raises(FormatError):
                 PCFG.load(path)
-    path.write_text(json.dumps({**document, "version": 99}))
+    path.write_text(json.dumps({**document, "version": 99}), encoding="utf-8")
     with pytest.raises(FormatError, match="Upgrade treelet"):
         PCFG.load(path)
     for content in (b"\xff\xfe", b"[" * 100_000, b"null", b"[]"):
@@ -604,7 +606,7 @@ def test_text_by_hand() -> None:
 )
 def test_bad_texts(text: str, line: int | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "toy.cfg"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(FormatError, match=message) as caught:
         PCFG.read_text(path)
     assert (caught.value.source, caught.value.line) == (str(path), line)

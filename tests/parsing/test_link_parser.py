@@ -487,7 +487,7 @@ def test_the_process_ends_with_the_parser() -> None:
 def test_neither_locale_nor_folder_matter(tmp_path: Path) -> None:
     trap = tmp_path / "data" / "en"
     trap.mkdir(parents=True)
-    (trap / "4.0.dict").write_text("dogs: A+;\n")
+    (trap / "4.0.dict").write_text("dogs: A+;\n", encoding="utf-8")
     code = (
         "from treelet.parsing.link_parser import LinkParser\n"
         "result = LinkParser().parse('Zürich barks.')\n"

@@ -47,8 +47,8 @@ def report(*families: Any, skipped: int = 0, **options: Any) -> Any:
 @pytest.fixture
 def pair(tmp_path: Path) -> Any:
     """A family of two functions in two files."""
-    (tmp_path / "a.py").write_text(FIRST)
-    (tmp_path / "b.py").write_text("import math\n\n" + SECOND)
+    (tmp_path / "a.py").write_text(FIRST, encoding="utf-8")
+    (tmp_path / "b.py").write_text("import math\n\n" + SECOND, encoding="utf-8")
     return family(
         [member(tmp_path / "b.py", 3, 8, "volume", 0.85), member(tmp_path / "a.py", 1, 4, "area", 1.0)],
         saved=6,
@@ -132,9 +132,9 @@ def test_hostile_source_is_escaped(tmp_path: Path) -> None:
 
 def test_files_that_vanished_or_changed(tmp_path: Path) -> None:
     kept, short, moved = (tmp_path / name for name in ("kept.py", "short.py", "moved.py"))
-    kept.write_text(FIRST)
-    short.write_text("x = 1\n")
-    moved.write_text(f"# a new line\n{'#' * 9}\n" * 5 + SECOND)
+    kept.write_text(FIRST, encoding="utf-8")
+    short.write_text("x = 1\n", encoding="utf-8")
+    moved.write_text(f"# a new line\n{'#' * 9}\n" * 5 + SECOND, encoding="utf-8")
     places = [
         member(kept, 1, 4, "area"),
         member(tmp_path / "gone.py", 1, 4, "gone"),
@@ -227,8 +227,10 @@ def test_the_file_is_written_whole(pair: Any, tmp_path: Path) -> None:
 
 def test_the_command_writes_the_page(tmp_path: Path) -> None:
     steps = "".join(f"    step_{number}(a, {number})\n" for number in range(12))
-    (tmp_path / "one.py").write_text(f"def one(a):\n{steps}    return a\n")
-    (tmp_path / "two.py").write_text(f"def two(b):\n{steps.replace('(a', '(b')}    log(b)\n    return b\n")
+    (tmp_path / "one.py").write_text(f"def one(a):\n{steps}    return a\n", encoding="utf-8")
+    (tmp_path / "two.py").write_text(
+        f"def two(b):\n{steps.replace('(a', '(b')}    log(b)\n    return b\n", encoding="utf-8"
+    )
     target = tmp_path / "page.html"
     printed = succeed("clones", tmp_path, "--html", target).stdout
     assert "1 family of similar functions" in printed
@@ -240,6 +242,6 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
 
 
 def test_the_command_never_replaces_a_source_file(tmp_path: Path) -> None:
-    (tmp_path / "one.py").write_text(FIRST)
+    (tmp_path / "one.py").write_text(FIRST, encoding="utf-8")
     assert "must be a file name that ends in .html" in fail("clones", tmp_path, "--html", tmp_path / "one.py")
-    assert (tmp_path / "one.py").read_text() == FIRST
+    assert (tmp_path / "one.py").read_text(encoding="utf-8") == FIRST

@@ -578,7 +578,7 @@ def test_conllu_is_a_file_of_trees(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [TEXT, TEXT.split("\n", 2)[2], "# newdoc\n" + TEXT, "\n" + TEXT])
 def test_conllu_is_known_by_its_content(text: str, tmp_path: Path) -> None:
-    (tmp_path / "x.txt").write_text(text)
+    (tmp_path / "x.txt").write_text(text, encoding="utf-8")
     for file in (io.StringIO(text), tmp_path / "x.txt"):
         document = read_document(file, form="lct")
         assert document.format == "conllu"
@@ -762,7 +762,9 @@ def test_pictures_are_fit_for_xml() -> None:
 
 def test_a_file_without_tags_says_so(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
-    path.write_text("1\tcats\tcat\t_\tNNS\t_\t2\tnsubj\t_\t_\n2\trun\trun\t_\tVB\t_\t0\troot\t_\t_\n\n")
+    path.write_text(
+        "1\tcats\tcat\t_\tNNS\t_\t2\tnsubj\t_\t_\n2\trun\trun\t_\tVB\t_\t0\troot\t_\t_\n\n", encoding="utf-8"
+    )
     for read in (read_conllu, read_trees):
         with pytest.warns(TreeletWarning, match="no word has a tag in the column upos"):
             read(path)

@@ -54,7 +54,7 @@ def test_columns_are_found_or_named() -> None:
 def test_a_table_with_commas_and_quotes(tmp_path: Path) -> None:
     forest = tl.Forest.from_trees([("(S (A x))", 0.5), ("(S (B x))", 0.5)])
     quoted = forest.to_json().replace('"', '""')
-    (tmp_path / "f.csv").write_text(f'label,forest\nyes,"{quoted}"\nno,"{quoted}"\n')
+    (tmp_path / "f.csv").write_text(f'label,forest\nyes,"{quoted}"\nno,"{quoted}"\n', encoding="utf-8")
     X, y = read_examples(tmp_path / "f.csv", "forests")
     assert (list(X), y) == ([forest, forest], ["yes", "no"])
 
@@ -81,12 +81,12 @@ def test_malformed_lines_can_be_skipped() -> None:
 
 
 def test_several_files(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("x\ta/D\n")
-    (tmp_path / "b.tsv").write_text("y\tb/D\n")
+    (tmp_path / "a.tsv").write_text("x\ta/D\n", encoding="utf-8")
+    (tmp_path / "b.tsv").write_text("y\tb/D\n", encoding="utf-8")
     X, y = read_examples([tmp_path / "a.tsv", tmp_path / "b.tsv"], "tagged")
     assert (X.strings(), y) == (["a/D", "b/D"], ["x", "y"])
     assert read_examples(tmp_path, "tagged")[1] == ["x", "y"]
-    (tmp_path / "c.txt").write_text("c/D\n")
+    (tmp_path / "c.txt").write_text("c/D\n", encoding="utf-8")
     with pytest.raises(FormatError, match="Files with and without labels cannot be read together"):
         read_examples([tmp_path / "a.tsv", tmp_path / "c.txt"], "tagged")
 

@@ -16,7 +16,7 @@ SOURCE = "class A:\n    def f(self):\n        return 1\n\n\ndef g():\n    return
 
 @pytest.fixture
 def bank(tmp_path: Path) -> tl.Treebank:
-    (tmp_path / "a.py").write_text(SOURCE)
+    (tmp_path / "a.py").write_text(SOURCE, encoding="utf-8")
     return tl.read_code(tmp_path / "a.py")
 
 
@@ -50,7 +50,7 @@ def test_lines_of_nodes_follow_too(bank: tl.Treebank, tmp_path: Path) -> None:
             assert chosen.places.node_lines(row).tolist() == bank.places.node_lines(original).tolist()
             assert min(chosen.places.node_lines(row)) == place.line
             assert max(chosen.places.node_lines(row)) == place.end_line
-    (tmp_path / "b.py").write_text("\n" * 70_000 + SOURCE)  # lines that do not fit two bytes
+    (tmp_path / "b.py").write_text("\n" * 70_000 + SOURCE, encoding="utf-8")  # lines that do not fit two bytes
     both = bank + tl.read_code(tmp_path / "b.py")
     assert both.places is not None
     lines = [both.places.node_lines(row) for row in range(6)]
@@ -67,7 +67,7 @@ def test_pickles_hold_only_what_they_need(bank: tl.Treebank) -> None:
 
 def test_places_in_markup(tmp_path: Path) -> None:
     page = tmp_path / "a.xml"
-    page.write_text("<a>\n<b/>\n<b>x</b></a>")
+    page.write_text("<a>\n<b/>\n<b>x</b></a>", encoding="utf-8")
     found = tl.read_trees(page, each="b").places
     assert found is not None
     assert list(found) == [SourcePlace(str(page), 2), SourcePlace(str(page), 3)]
@@ -93,7 +93,7 @@ def test_lines_of_code_follow_too(bank: tl.Treebank) -> None:
 
 
 def test_lines_of_code_in_files_without_them(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("def f():\n    try:\n        g()\n    finally:\n        h()\n")
+    (tmp_path / "a.py").write_text("def f():\n    try:\n        g()\n    finally:\n        h()\n", encoding="utf-8")
     places = tl.read_code(tmp_path / "a.py").places
     arrays = {name: array for name, array in places.arrays().items() if name != "code_lines"}
     old = Places.from_arrays(arrays, 1)
@@ -103,7 +103,9 @@ def test_lines_of_code_in_files_without_them(tmp_path: Path) -> None:
 
 
 def test_lines_of_nested_functions_are_kept_once(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("def f():\n    def g():\n        return 1\n    return g\n\n\ndef h(): pass\n")
+    (tmp_path / "a.py").write_text(
+        "def f():\n    def g():\n        return 1\n    return g\n\n\ndef h(): pass\n", encoding="utf-8"
+    )
     bank = tl.read_code(tmp_path / "a.py")
     for places in (bank.places, bank[[2, 1]].places, bank[[1, 0]].places, bank[1:2].places, bank[:0].places):
         again = pickle.loads(pickle.dumps(places))

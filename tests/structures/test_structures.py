@@ -235,7 +235,7 @@ def test_indexing_errors() -> None:
 
 def test_messages_do_not_reveal_which_files_exist(tmp_path: Path) -> None:
     there, missing = tmp_path / "secret", tmp_path / "nothing"
-    there.write_text("x")
+    there.write_text("x", encoding="utf-8")
     texts = []
     for name in (there, missing):
         with pytest.raises(tl.errors.TreeletError) as caught:

@@ -87,7 +87,7 @@ def write(folder: Path, **files: str) -> Path:
         path = folder / name.replace("__", "/").replace("_js", ".js")
         path = path if path.suffix else path.with_suffix(".py")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     return folder
 
 
@@ -542,7 +542,7 @@ def check_sarif(log: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_sarif(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, a=python(), b=PYTHON.format(**RENAMED))
-    (tmp_path / "ä c[1].py").write_text(python())
+    (tmp_path / "ä c[1].py").write_text(python(), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     (result,) = check_sarif(json.loads(json.dumps(find_clones(".").as_sarif())))
     assert result["message"]["text"] == (
@@ -561,7 +561,7 @@ def test_baseline(tmp_path: Path) -> None:
     code = tmp_path / "code"
     baseline = tmp_path / "baseline.json"
     write(code, a=python(), b=python())
-    baseline.write_text(json.dumps(find_clones(code).as_json()))
+    baseline.write_text(json.dumps(find_clones(code).as_json()), encoding="utf-8")
     assert find_clones(code).new_since(baseline).families == []
     write(code, a="# moved\n\n\n" + PYTHON.format(**RENAMED), z=OTHER)  # content is what counts
     (code / "b.py").rename(code / "y.py")
@@ -577,7 +577,7 @@ def test_baseline(tmp_path: Path) -> None:
 def test_a_fix_inside_a_known_clone_is_not_new(tmp_path: Path) -> None:
     code, baseline = tmp_path / "code", tmp_path / "baseline.json"
     write(code, a=python(), b=python(), c=python())
-    baseline.write_text(json.dumps(find_clones(code).as_json()))
+    baseline.write_text(json.dumps(find_clones(code).as_json()), encoding="utf-8")
     fixed = python().replace("hidden", "secret")
     write(code, a=fixed)  # one copy is fixed
     assert listed(find_clones(code).new_since(baseline)) == []
@@ -591,7 +591,7 @@ def test_a_fix_inside_a_known_clone_is_not_new(tmp_path: Path) -> None:
 
 def test_a_baseline_with_other_options_is_refused(tmp_path: Path) -> None:
     code, baseline = write(tmp_path / "code", a=python(), b=python()), tmp_path / "baseline.json"
-    baseline.write_text(json.dumps(find_clones(code).as_json()))
+    baseline.write_text(json.dumps(find_clones(code).as_json()), encoding="utf-8")
     for option, value in {
         "similarity": 0.9,
         "min_lines": 5,
@@ -609,7 +609,7 @@ def test_a_baseline_with_other_options_is_refused(tmp_path: Path) -> None:
 def test_sarif_names_the_new_function_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, a=python(), b=python())
     monkeypatch.chdir(tmp_path)
-    Path("known.json").write_text(json.dumps(find_clones(".").as_json()))
+    Path("known.json").write_text(json.dumps(find_clones(".").as_json()), encoding="utf-8")
     write(tmp_path, c=PYTHON.format(**RENAMED))
     (result,) = check_sarif(find_clones(".").new_since("known.json").as_sarif())
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "c.py"
@@ -632,7 +632,7 @@ def test_unreadable_baselines(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"nix\.json"):
         report.new_since(tmp_path / "nix.json")
     for content in ("", "{}", "[1]", "\x00", '{"format": "treelet-clones-0"}'):
-        (tmp_path / "b.json").write_text(content)
+        (tmp_path / "b.json").write_text(content, encoding="utf-8")
         with pytest.raises(FormatError, match="this version of treelet clones"):
             report.new_since(tmp_path / "b.json")
     (tmp_path / "b.json").write_bytes(b"\xff\xfe")
@@ -640,10 +640,12 @@ def test_unreadable_baselines(tmp_path: Path) -> None:
         report.new_since(tmp_path / "b.json")
     whole = report.as_json()
     for damaged in ({**whole, "families": [{}]}, {**whole, "options": 3}, {**whole, "families": None}):
-        (tmp_path / "b.json").write_text(json.dumps(damaged))
+        (tmp_path / "b.json").write_text(json.dumps(damaged), encoding="utf-8")
         with pytest.raises(FormatError, match="report is damaged"):
             report.new_since(tmp_path / "b.json")
-    (tmp_path / "b.json").write_text(json.dumps(find_clones(tmp_path / "a.py", identifiers="keep").as_json()))
+    (tmp_path / "b.json").write_text(
+        json.dumps(find_clones(tmp_path / "a.py", identifiers="keep").as_json()), encoding="utf-8"
+    )
     with pytest.raises(FileError, match="was written with identifiers='keep'"):
         report.new_since(tmp_path / "b.json")
 
@@ -747,12 +749,12 @@ def test_bad_parameters(tmp_path: Path) -> None:
 
 
 def test_input_of_unusual_types(tmp_path: Path) -> None:
-    (tmp_path / "one.py").write_text("def f(x):\n    y = x + 1\n    return y\n")
+    (tmp_path / "one.py").write_text("def f(x):\n    y = x + 1\n    return y\n", encoding="utf-8")
     report = find_clones(tmp_path, languages={"python"}, min_lines=1)
     assert report.functions == 1
     with pytest.raises(tl.errors.ParameterError, match="'against' parameter of find_clones"):
         find_clones(tmp_path, against=[])
-    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "deep.json").write_text("[" * 100_000, encoding="utf-8")
     with pytest.raises(tl.errors.FormatError, match="is not a report of this version"):
         report.new_since(tmp_path / "deep.json")
 
@@ -777,7 +779,7 @@ BODY = "".join(f"x=g(x,{number});" for number in range(30))
 def test_functions_are_nested_if_their_nodes_are(tmp_path: Path, source: str, families: int) -> None:
     """Lines and names do not tell: neighbors may stand on one line, and long names are cut."""
     file = tmp_path / "a.js"
-    file.write_text(source)
+    file.write_text(source, encoding="utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the large function
         assert len(find_clones(file, min_lines=1).families) == families

@@ -175,7 +175,7 @@ def test_log_probabilities_are_numbers(small: CandidateParses, tmp_path: Path, v
         replace(small, logp=logp)
     file = tmp_path / "nbest.jsonl"
     lines = nbest_lines(small)
-    file.write_text("\n".join([lines[0], lines[1].replace("-1.5", json.dumps(value), 1)]))
+    file.write_text("\n".join([lines[0], lines[1].replace("-1.5", json.dumps(value), 1)]), encoding="utf-8")
     with pytest.raises(FormatError, match=f":2: the log probability of candidate 0 is {value}"):
         CandidateParses.read(file)
     with pytest.warns(tl.errors.TreeletWarning, match="1 "):
@@ -216,13 +216,13 @@ def test_bad_samples(small: CandidateParses, n: object) -> None:
 
 def test_lists_are_read(small: CandidateParses, tmp_path: Path) -> None:
     file = tmp_path / "nbest.jsonl"
-    file.write_text("\n\n".join(nbest_lines(small)) + "\n")
+    file.write_text("\n\n".join(nbest_lines(small)) + "\n", encoding="utf-8")
     parses = CandidateParses.read(file)
     same(parses, small)
     assert parses.documents == ["1", "3"]
-    file.write_text("\n".join(nbest_lines(small, ["one", "two"])))
+    file.write_text("\n".join(nbest_lines(small, ["one", "two"])), encoding="utf-8")
     assert CandidateParses.read(file).documents == ["one", "two"]
-    file.write_text("\n".join(nbest_lines(small, ["one", None])))
+    file.write_text("\n".join(nbest_lines(small, ["one", None])), encoding="utf-8")
     assert CandidateParses.read(file).documents == ["one", "2"]
 
 
@@ -267,7 +267,7 @@ def test_documents_are_in_the_order_of_the_sentences(small: CandidateParses) -> 
 )
 def test_errors_name_the_line(small: CandidateParses, tmp_path: Path, line: str, said: str) -> None:
     file = tmp_path / "nbest.jsonl"
-    file.write_text("\n".join([*nbest_lines(small), line]))
+    file.write_text("\n".join([*nbest_lines(small), line]), encoding="utf-8")
     with pytest.raises(FormatError, match=said) as caught:
         CandidateParses.read(file)
     assert str(caught.value).startswith(f"{file}:3: ")

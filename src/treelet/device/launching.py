@@ -199,7 +199,7 @@ class _Cuda(Device):
 
         self._driver, self._cublas = driver, cublas
         for source in sorted(_SOURCES.glob("*.cu")):
-            module = cupy.RawModule(code=source.read_text(), options=("--std=c++17", f"-I{_SOURCES}"))
+            module = cupy.RawModule(code=source.read_text(encoding="utf-8"), options=("--std=c++17", f"-I{_SOURCES}"))
             self._modules.append(module)
             for kernel in _kernels_in(source):
                 self._kernels[kernel] = module.get_function(kernel).kernel.ptr
@@ -311,7 +311,11 @@ def _as_parameter(value: Any) -> tuple[str, Any]:
 
 def _kernels_in(source: Path) -> list[str]:
     """Return the names of the kernels in a source file."""
-    return [line.split()[1].split("(")[0] for line in source.read_text().splitlines() if line.startswith("KERNEL ")]
+    return [
+        line.split()[1].split("(")[0]
+        for line in source.read_text(encoding="utf-8").splitlines()
+        if line.startswith("KERNEL ")
+    ]
 
 
 @cache

@@ -386,7 +386,7 @@ def _check_pair(rows: Treebank, columns: Treebank, cell: int) -> None:
     for bank in (rows, columns):
         roots, first = np.unique(bank.columns.roots, return_index=True)
         sizes = tree_sizes(bank)[0][first]
-        largest.append([(sizes[place], roots[place], first[place]) for place in np.argsort(-sizes)[:2]])
+        largest.append([(sizes[place], roots[place], first[place]) for place in np.argsort(-sizes, kind="stable")[:2]])
     pairs = [(a, b, i, j) for a, root, i in largest[0] for b, other, j in largest[1] if root != other]
     if pairs:
         first_size, second_size, row, column = max(pairs, key=lambda pair: pair[0] * pair[1])

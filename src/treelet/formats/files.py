@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import errno
 import gzip
 import hashlib
 import io
@@ -75,6 +76,13 @@ def sync_folder(folder: Path) -> None:
         os.close(file)
 
 
+_REFUSED = (5, 32)  # Windows: access denied, and open in another program
+_IN_USE = (
+    " If a program has the file open or mapped, close it there first. A matrix that gram returned is mapped: delete "
+    "the array (del K), or choose another name."
+)
+
+
 @contextmanager
 def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
     """Convert the system's errors about these places, or about no place, to errors that name the file."""
@@ -89,7 +97,8 @@ def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
             raise FileError(
                 f"{file}: cannot be written, because the folder {folder} does not exist. Create the folder first."
             ) from error
-        raise FileError(f"{file}: cannot be written ({error.strerror or error}).") from error
+        hint = _IN_USE if getattr(error, "winerror", None) in _REFUSED else ""
+        raise FileError(f"{file}: cannot be written ({(error.strerror or str(error)).rstrip('.')}).{hint}") from error
     except RuntimeError as error:  # raised by pathlib for a link that leads to itself
         if not str(error).startswith("Symlink loop"):
             raise
@@ -110,32 +119,38 @@ def locked(target: Path, shown: str | os.PathLike[str] | None = None) -> Iterato
         yield
     finally:
         if lock is not None:
-            if owner == os.getpid():  # a forked child must not remove the file of its parent
-                _remove_lock(lock, path)
-            os.close(lock)
+            if owner == os.getpid():
+                _release(lock, path)
+            else:  # a forked child must not remove the file of its parent
+                os.close(lock)
 
 
-def _remove_lock(lock: int, path: Path) -> None:
-    """Remove the file of an open lock, unless another file has its name now or it contains anything."""
-    with suppress(OSError):  # another user's file, in a folder where only owners may remove theirs
+def _release(lock: int, path: Path) -> None:
+    """Close a lock and remove its file, unless another file has its name now or it contains anything."""
+    on_windows = os.name == "nt"  # There, an open file cannot be removed, so the file of the next holder is safe.
+    try:
         opened = os.fstat(lock)
-        if opened.st_size == 0 and os.path.samestat(opened, path.stat()):
+        ours = opened.st_size == 0 and os.path.samestat(opened, path.stat())
+        if ours and not on_windows:
+            path.unlink()
+    except OSError:  # another user's file, in a folder where only owners may remove theirs
+        ours = False
+    finally:
+        os.close(lock)
+    if ours and on_windows:
+        with suppress(OSError):
             path.unlink()
 
 
 def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
     """Return the descriptor of the open and locked file, or None if locks are not supported."""
-    try:
-        import fcntl
-    except ImportError:  # a system without such locks
-        return None
     while True:
         try:
             lock = os.open(path, os.O_CREAT | os.O_RDONLY, 0o666)
         except OSError as error:
             raise FileError(f"{name}: cannot be written ({path.name}: {error.strerror or error}).") from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _hold(lock)
             if path.exists() and os.path.samestat(os.fstat(lock), path.stat()):
                 return lock
         except FileNotFoundError:  # the last holder has just removed the file
@@ -146,14 +161,30 @@ def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
                 "another process or thread is writing this file. Wait until it has finished, or choose another name."
             )
             raise FileError(f"{name}: {message}") from None
-        except OSError:  # a file system without such locks
-            _remove_lock(lock, path)
-            os.close(lock)
+        except (OSError, ImportError):  # a system or a file system without such locks
+            _release(lock, path)
             return None
         except BaseException:
             os.close(lock)
             raise
         os.close(lock)
+
+
+def _hold(lock: int) -> None:
+    """Lock an open file until it is closed. Raise `BlockingIOError` if another process or thread has locked it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        try:
+            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)  # the first byte, although the file is empty
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # EINVAL: a file system without locks
+                raise BlockingIOError from error
+            raise
+    else:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _stem(target: Path) -> str:
@@ -504,8 +535,9 @@ def open_source(
                 f"{shortened(name)} is a tree, but a file name is needed here. Save the tree in a file or, in Python, pass "
                 "io.StringIO(text) or use Treebank([...])."
             ) from error
-        hint = " Name a file in it." if isinstance(error, IsADirectoryError) else ""
-        raise FileError(f"{unreadable(name, error, 'opened')}{hint}") from error
+        if path.is_dir():  # Windows only says that the access is denied
+            raise FileError(f"{name}: is a folder. Name a file in it.") from error
+        raise unreadable(name, error, "opened") from error
     with stream:
         unpacked = _unpacked(stream, stream) if opener is open else stream
         source = Source(unpacked, str(path), encoding, on_error)
@@ -560,6 +592,8 @@ def whole_file(file: PathLike) -> Iterator[Path]:
             target = target.resolve()
         if target.is_dir():
             raise FileError(f"{target}: is a folder. Give the name of a file.")
+        if os.name == "nt" and target.exists():
+            target.rename(target)  # fails now, not after hours, if the file is open or mapped
     folder = Path(tempfile.gettempdir()) if special else target.parent
     temporary = temporary_name(target, folder)
     with naming(file, target, temporary):

@@ -366,13 +366,26 @@ class _NpyFile(RowsInFile):
         return matrix
 
     @staticmethod
-    def opened(path: Path) -> Values:
-        """Open a complete matrix by name, read-only, as `treelet.gram` returns it."""
+    def opened(path: Path, written: os.stat_result) -> Values:
+        """Open a complete matrix by name, read-only. Raise `NotOpenedError` if it is not the file that was written."""
         file = _NpyFile(path)
         try:
+            if not _is_same_file(os.fstat(file._file), written):
+                raise NotOpenedError(
+                    f"{path}: the matrix was written, but another program has replaced the file since. "
+                    "Choose a name that no other program writes."
+                )
             return file._mapped(path)
         finally:
             file.close()
+
+
+def _is_same_file(one: os.stat_result, other: os.stat_result) -> bool:
+    """Return whether two results describe one file, which may have been renamed."""
+    if os.path.samestat(one, other):
+        return True
+    # On Windows, some file systems give a file another number when it is renamed, but no other time.
+    return os.name == "nt" and (one.st_size, one.st_mtime_ns) == (other.st_size, other.st_mtime_ns)
 
 
 # --- verification of matrices in files, by checksums of tiles and by symmetry -----------------------------------------
@@ -556,8 +569,8 @@ def into_file(job: Job, executor: Executor, file: PathLike, resume: bool) -> Any
     """Compute a matrix into a file that appears only when it is complete. Return the matrix, read-only.
 
     A second writer of the same file gets an error. With `resume`, the tiles that an earlier call completed are not
-    computed again. Otherwise the file is mapped before it is renamed, so the returned matrix is always the matrix of
-    this call.
+    computed again. The returned matrix is always the matrix of this call: the file is mapped before it is renamed, or,
+    where that is impossible, opened again and compared with the file that was written.
     """
     if resume:
         with naming(file, Path(file), Path(file).absolute()):
@@ -565,8 +578,7 @@ def into_file(job: Job, executor: Executor, file: PathLike, resume: bool) -> Any
             if target.exists() and not target.is_file():
                 raise FileError(f"{file}: not a file. Choose another name.")
         with locked(target, file), naming(file, target):
-            _ResumableMatrix(job, executor, file, target).complete()
-            return _NpyFile.opened(target)
+            return _NpyFile.opened(target, _ResumableMatrix(job, executor, file, target).complete())
     target = Path(file)
     with naming(file, target):
         is_pipe = target.exists() and not target.is_file() and not target.is_dir()
@@ -576,29 +588,28 @@ def into_file(job: Job, executor: Executor, file: PathLike, resume: bool) -> Any
     with naming(file, target):
         target = target.resolve()
     with locked(target, file):
-        matrix = _new_matrix(job, executor, file, target)
+        matrix, written = _new_matrix(job, executor, file, target)
         with suppress(ValueError, FileError):  # the file is not a manifest
             replaced = _Manifest.read(target)
             if replaced is not None and replaced.complete is not None:
                 _Manifest.remove(target)
         if isinstance(matrix, NotOpenedError):
             raise matrix
-        return _NpyFile.opened(target) if matrix is None else matrix
+        return _NpyFile.opened(target, written) if matrix is None else matrix
 
 
-def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> Any:
-    """Write a matrix to a file. Return a view of the matrix, None without a view, or the error."""
+def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> tuple[Any, os.stat_result]:
+    """Write a matrix to a file. Return a view of the matrix, None without a view, or the error; and the file's status."""
     threads = executor.resources.threads
-    with (
-        whole_file(file) as temporary,
-        closing(_NpyFile.create(temporary, job.shape, job.dtype, str(file))) as matrix,
-    ):
-        plan = executor.plan(job, at_once=threads)
-        _write(job, executor, plan, matrix, None, threads)
-        try:
-            return matrix.view(target)
-        except NotOpenedError as error:  # the matrix is complete, so the file must still appear
-            return error
+    with whole_file(file) as temporary:
+        with closing(_NpyFile.create(temporary, job.shape, job.dtype, str(file))) as matrix:
+            plan = executor.plan(job, at_once=threads)
+            _write(job, executor, plan, matrix, None, threads)
+            try:
+                view: Any = matrix.view(target)
+            except NotOpenedError as error:  # the matrix is complete, so the file must still appear
+                view = error
+        return view, temporary.stat()  # after closing, which may change the time of the file
 
 
 # --- resume ---------------------------------------------------------------------------------------------------------
@@ -611,14 +622,15 @@ class _ResumableMatrix:
         self.job, self.executor, self.file, self.target = job, executor, file, target
         self.part = target.with_name(f"{target.name}.part")
         self.identity = _identity(job)
+        self._checked: os.stat_result  # of the file with the complete matrix
         self._start_over = f"remove {self.part.name} and {_Manifest.path(self.part).name} to start over"
 
-    def complete(self) -> None:
-        """Complete the matrix from any state in which earlier calls left it."""
+    def complete(self) -> os.stat_result:
+        """Complete the matrix from any state in which earlier calls left it. Return the status of its file."""
         if self._is_complete():
             if not self.part.exists():
                 _Manifest.remove(self.part)  # left by a call that was killed just before its last step
-            return
+            return self._checked
         manifest, matrix = self._manifest(self.part), None
         if manifest is not None:
             self._check(manifest, self._start_over)
@@ -632,11 +644,13 @@ class _ResumableMatrix:
         if matrix is not None:  # otherwise all tiles are on disk, and the file only needs its name
             with closing(matrix):
                 self._continue(matrix, manifest)
+            self._checked = self.part.stat()
         if self.part.exists():
             self.part.replace(self.target)
             sync_folder(self.target.parent)
         manifest.write(self.target)
         _Manifest.remove(self.part)
+        return self._checked
 
     def _is_complete(self) -> bool:
         """Return whether the target is this matrix. Another matrix is an error."""
@@ -724,6 +738,7 @@ class _ResumableMatrix:
         """Return whether a file contains the complete, unchanged matrix of a manifest."""
         try:
             with closing(_NpyFile(path)) as matrix:
+                self._checked = os.fstat(matrix._file)
                 return matrix.sample() == manifest.complete and _is_unchanged(matrix, manifest)
         except OSError:
             return False
