@@ -182,8 +182,8 @@ def test_hostile_code(code: str) -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(ValueError, match=r"'language'.*Got 'pyton' instead. Did you mean 'python'"):
-        tsed(AREA, AREA, "pyton")
+    with pytest.raises(ValueError, match=r"'language'.*Got 'python3' instead. Did you mean 'python'"):
+        tsed(AREA, AREA, "python3")
     with pytest.raises(TypeError, match="lists of source code, but 'reference' is a str"):
         tsed([AREA], AREA, "python")
     with pytest.raises(ValueError, match=r"same length. Got 1 and 2"):
