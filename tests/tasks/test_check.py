@@ -127,6 +127,13 @@ def test_a_change_in_one_of_two_similar_functions_is_known(repository: Path) -> 
     assert found(check_clones()) == [(os.path.join("src", "a.py:other"), b, "new")]
 
 
+def test_a_new_copy_of_a_changed_function_is_new(repository: Path) -> None:
+    """Although it resembles the former version of the changed one, too."""
+    Path("src/a.py").write_text(text(hidden="changed") + OTHER)
+    Path("src/b.py").write_text(text("gather", "changed"))
+    assert [pair[2] for pair in found(check_clones())] == ["new"]
+
+
 def test_existing_functions_come_before_new_ones(repository: Path) -> None:
     Path("src/b.py").write_text(text("x") + text("y"))
     pairs = found(check_clones())

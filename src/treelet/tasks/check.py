@@ -109,12 +109,14 @@ def check_clones(
         new = np.array([_is_below(os.path.realpath(place.file), own) for place in every.places or ()], bool)
         old = every[:0]
         unit = Units.of(every, min_lines)
-        return _report(unit, len(every), new, old, log, similarity, min_lines, reading, begin, n_jobs)
+        return _report(unit, len(every), new, old, log, similarity, {**reading, "min_lines": min_lines}, begin, n_jobs)
     if repository is None or root is None:
         raise FileError(f"{here}: this folder is not in a repository of git. Name the files to check.")
     if len(named) > 1:
         raise ParameterError(f"Pass one range of revisions or files that exist. Got {', '.join(named)}.")
     first, last = _revisions(repository, named[0] if named else "HEAD")
+    if last is not None and _is_checked_out(repository, last):
+        last = None
     changed = _changed_files(repository, first, last)
     with _files_of(repository, first, changed) as before, _files_of(repository, last, None) as after:
         inside = [os.path.relpath(os.path.realpath(folder), root) for folder in folders]
@@ -136,7 +138,7 @@ def check_clones(
     names = {os.path.normpath(os.path.join(root, name)) for name in changed}
     new = np.zeros(len(every), bool)
     new[unit.rows] = [os.path.normpath(os.path.join(here, place.file)) in names for place in unit.bank.places or ()]
-    return _report(unit, len(every), new, old, log, similarity, min_lines, reading, begin, n_jobs)
+    return _report(unit, len(every), new, old, log, similarity, {**reading, "min_lines": min_lines}, begin, n_jobs)
 
 
 def _old_functions(folder: str, reading: dict[str, Any], store: CodeCache | None) -> Treebank:
@@ -156,7 +158,6 @@ def _report(
     old: Treebank,
     log: SkipLog,
     similarity: float,
-    min_lines: int,
     reading: dict[str, Any],
     begin: float,
     n_jobs: int | None,
@@ -185,7 +186,7 @@ def _report(
         seconds=time.monotonic() - begin,
         options={
             "similarity": similarity,
-            "min_lines": min_lines,
+            "min_lines": reading["min_lines"],
             "languages": [reading["language"]] if isinstance(reading["language"], str) else reading["language"],
             "identifiers": reading["identifiers"],
             "exclude": [reading["exclude"]] if isinstance(reading["exclude"], str) else sorted(reading["exclude"]),
@@ -211,7 +212,7 @@ def _pairs(
         n_jobs=n_jobs,
         progress=False,
     )
-    former = {(place.file, place.name): at for at, place in enumerate(old.places or ())}
+    former, places = {(place.file, place.name): at for at, place in enumerate(old.places or ())}, unit.bank.places
     groups, pairs, known = [], set[tuple[int, int]](), list[bool]()
     for row, query in enumerate(queries.tolist()):
         part, around = slice(graph.indptr[row], graph.indptr[row + 1]), {query, *unit.around(query)}
@@ -224,7 +225,8 @@ def _pairs(
             value, _, best = min(matches)
             pairs.add((query, best))
             groups.append((best, np.array([best, query]), np.array([1.0, -value])))
-            known.append(_was_similar(unit, best, query, old, former, similarity))
+            existed = not new[best] or (places[best].file, places[best].name) in former
+            known.append(existed and _was_similar(unit, best, query, old, former, similarity))
     return [
         family if was_similar else replace(family, new_members=[1])
         for family, was_similar in zip(unit.families(groups, language), known, strict=True)
@@ -234,7 +236,7 @@ def _pairs(
 def _was_similar(
     unit: Units, first: int, second: int, old: Treebank, former: dict[Any, int], similarity: float
 ) -> bool:
-    """Return whether both functions existed before the change and were similar."""
+    """Return whether a function, and another one that existed before the change, were similar then."""
     places = unit.bank.places
     before = [former.get((places[at].file, places[at].name)) for at in (first, second)]
     if before[1] is None:
@@ -266,6 +268,12 @@ def _revisions(repository: Repository, text: str) -> tuple[str, str | None]:
     if match is not None and match[2] == "...":
         commits[0] = repository.git("merge-base", str(commits[0]), str(commits[1])).decode().strip()
     return str(commits[0]), commits[1]
+
+
+def _is_checked_out(repository: Repository, commit: str) -> bool:
+    """Return whether the files are those of a commit."""
+    head = repository.git("rev-parse", "HEAD").decode().strip()
+    return head == commit and not repository.git("status", "--porcelain", "-z")
 
 
 def _changed_files(repository: Repository, first: str, last: str | None) -> list[str]:
