@@ -179,10 +179,10 @@ compilers:
 	DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
 		clang libclang-rt-dev libc++-dev libc++abi-dev g++-mingw-w64-x86-64-posix
 
-# Check the syntax of the native core with the compilers of other systems, without building: Clang, Clang with the standard
+# Compile the native core with the compilers of other systems, without linking: Clang, Clang with the standard
 # library of macOS, and MinGW-w64 for Windows. Zig, which pip installs, adds macOS, Linux with musl, and Windows. For Windows,
 # the bindings are skipped, because they need Python's headers for Windows. Compilers that are not installed are skipped.
-STRICT := -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Inative
+STRICT := -std=c++20 -c -o build/portable.o -Wall -Wextra -Wpedantic -Werror -Inative
 ZIG := $(foreach target,aarch64-macos x86_64-macos aarch64-linux-musl x86_64-linux-musl x86_64-windows-gnu,"$(BIN)/python -m ziglang c++ -target $(target)")
 $(VENV)/.stamp-zig: pyproject.toml | setup
 	-@$(BIN)/python -m pip install -q --group zig
@@ -190,10 +190,10 @@ $(VENV)/.stamp-zig: pyproject.toml | setup
 
 portable: $(VENV)/.stamp-zig
 	@set -e; include="-isystem $$($(BIN)/python -m nanobind --include_dir) -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"; \
-	mkdir -p build && printf '#include "%s"\n' $(filter-out bindings%,$(notdir $(wildcard native/*.hpp))) > build/headers.cpp; \
+	mkdir -p build && echo '#include <version>' > build/version.cpp && printf '#include "%s"\n' $(filter-out bindings%,$(notdir $(wildcard native/*.hpp))) > build/headers.cpp; \
 	for compiler in "clang++" "clang++ -stdlib=libc++" x86_64-w64-mingw32-g++-posix $(ZIG); do \
 		case $$compiler in *mingw*|*windows*) sources="build/headers.cpp tests/fuzz/native_core.cpp";; *) sources="native/*.cpp tests/fuzz/native_core.cpp";; esac; \
-		if ! echo '#include <version>' | $$compiler -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then echo "$$compiler: not installed"; continue; fi; \
+		if ! $$compiler -std=c++20 -c -o build/portable.o build/version.cpp 2>/dev/null; then echo "$$compiler: not installed"; continue; fi; \
 		for source in $$sources; do $$compiler $(STRICT) $$include $$source; done; echo "$$compiler: no warnings"; \
 	done
 
