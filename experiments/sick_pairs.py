@@ -9,6 +9,7 @@ vectors are computed as in `experiments.questions`, from text without labels.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -38,7 +39,7 @@ from experiments.questions import (
     train_word_vectors,
     vectors_of_forms,
 )
-from experiments.writing import Claim
+from experiments.writing import Checkpoint, Claim
 from treelet.cuts import mark_shared
 from treelet.edits import EditDistance
 from treelet.kernels import Crossed, Kernel, Linear, On, PartialTree, Smoothed, SubsetTree, Subtree
@@ -314,9 +315,16 @@ def score(task: str, gold: NDArray[Any], predicted: NDArray[Any]) -> float:
 # --- Protocol -------------------------------------------------------------------------------------------------------
 
 
-def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambda text: None) -> dict[str, Any]:
-    """Run all systems. With `quick`, 300 pairs per part, a small grammar and one setting per system."""
+def run(
+    *, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambda text: None, folder: Path | None = None
+) -> dict[str, Any]:
+    """Run all systems. With `quick`, 300 pairs per part, a small grammar and one setting per system.
+
+    Finished systems are kept in a file in `folder` until all are finished. An interrupted run can be resumed by repeating it.
+    """
     data = PairData(quick=quick, n_jobs=n_jobs, seed=seed)
+    checkpoint = Checkpoint(folder, f"pairs-{'quick' if quick else 'usual'}-{seed}")
+    earlier = sum(done["cpu_seconds"] for done in checkpoint.done.values())
     log(
         f"{len(data.ids)} pairs, {data.notes['sentences']} sentences parsed by a grammar of {data.notes['treebank']} trees"
     )
@@ -324,16 +332,25 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
     predicted: dict[str, dict[str, NDArray[Any]]] = {task: {} for task in TASKS}
     rows = []
     fitted, test = np.concatenate([data.rows["train"], data.rows["trial"]]), data.rows["test"]
-    for name, system in systems(quick=quick, data=data).items():
-        row: dict[str, Any] = {"system": name}
+    for number, (name, system) in enumerate(systems(quick=quick, data=data).items()):
+        if number not in checkpoint.done:
+            begin = time.process_time()
+            row: dict[str, Any] = {"system": name}
+            for task in TASKS:
+                inherited = {key: value for other in system.after for key, value in chosen[task][other].items()}
+                row[task] = choose_setting(system, inherited, data, task)
+                setting = row[task]["setting"]
+                found = predict(data, task, system.kernel(setting), setting["C"], fitted, test)
+                row[task]["test"] = score(task, data.gold[task][test], found)
+                row[task]["predicted"] = found.tolist()
+                log(f"{name}, {task}: trial {row[task]['trial']:.3f}, test {row[task]['test']:.3f}, {setting}")
+            checkpoint.add(number, {"row": row, "cpu_seconds": time.process_time() - begin})
+        row = checkpoint.done[number]["row"]
         for task in TASKS:
-            inherited = {key: value for other in system.after for key, value in chosen[task][other].items()}
-            row[task] = choose_setting(system, inherited, data, task)
-            setting = chosen[task][name] = row[task]["setting"]
-            predicted[task][name] = predict(data, task, system.kernel(setting), setting["C"], fitted, test)
-            row[task]["test"] = score(task, data.gold[task][test], predicted[task][name])
-            log(f"{name}, {task}: trial {row[task]['trial']:.3f}, test {row[task]['test']:.3f}, {setting}")
+            chosen[task][name] = row[task]["setting"]
+            predicted[task][name] = np.array(row[task].pop("predicted"))
         rows.append(row)
+    checkpoint.remove()
     correct = {name: (each == data.gold["entailment"][test]) for name, each in predicted["entailment"].items()}
     gold, ids = data.gold["relatedness"][test], [[data.ids[row] for row in test]]
     items = [
@@ -353,6 +370,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
     pairs = [(a, b) for a, b in COMPARISONS if a in correct and b in correct]
     return {
         "rows": rows,
+        "cpu_seconds_before": earlier,
         "sizes": {part: len(data.rows[part]) for part in PARTS},
         **data.notes,
         "shares": {task: data.similar_words(chosen[task]["SPTK"]["threshold"]).share for task in TASKS},

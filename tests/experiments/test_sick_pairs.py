@@ -26,7 +26,21 @@ def test_pairs_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "few").mkdir()
     first_lines(data_dir, tmp_path / "few", FILES)
     monkeypatch.setenv("TREELET_DATA", str(tmp_path / "few"))
-    results, page = run("pairs", quick=True, out=tmp_path)
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(text: str) -> None:
+        if text.startswith("SST, no marks, relatedness"):
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        run("pairs", quick=True, out=tmp_path, log=interrupt)
+    lines: list[str] = []
+    results, page = run("pairs", quick=True, out=tmp_path, log=lines.append)
+    begun = [line.split(", entailment")[0] for line in lines if ", entailment: " in line]
+    assert begun == list(sick_pairs.systems(quick=True))[2:]  # finished systems are not repeated
+    assert not list(tmp_path.glob("*.partial"))
     assert results["sizes"] == {"train": 80, "trial": 80, "test": 80}
     names = [row["system"] for row in results["rows"]]
     assert names == list(sick_pairs.systems(quick=True))

@@ -162,3 +162,25 @@ def test_a_table_keeps_its_pairs() -> None:
     with pytest.raises(tl.TreeletError, match="column 'a'"):
         bag(table)
     np.testing.assert_array_equal(kernel(Table.from_any(FEW)), K)
+
+
+def test_similar_words_are_found_once() -> None:
+    """Values row by row prepare the words of both sides once, and selections keep the self-values of their pairs."""
+    calls = []
+
+    def word(label: str) -> tuple[str, str]:
+        calls.append(label)
+        return label, ""
+
+    smoothed = tl.Smoothed({("cat", "dog"): 0.5}, word=word)
+    kernel = tl.Crossed("a", "b", smoothed).normalized()
+    X = kernel.coerce([{"a": f"(S (A x{i}) cat)", "b": f"(S (A y{i}) dog)"} for i in range(100)])
+    K = kernel(X)
+    assert len(calls) < 3000  # there are 204 labels
+    calls.clear()
+    np.testing.assert_array_equal(kernel.diag(X), np.diag(K))
+    rows = np.array([7, 3])
+    own = kernel.kernel.self_values(X)
+    calls.clear()
+    np.testing.assert_array_equal(kernel.kernel.self_values(X[rows]), own[rows])
+    assert not calls

@@ -59,7 +59,9 @@ class Bags:
         sizes = self.sizes[chosen]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         places = np.repeat(self.start[chosen] - start[:-1], sizes) + np.arange(start[-1])
-        return Bags(self.members[places] if len(places) else self.members[:0], start)
+        selection = Bags(self.members[places] if len(places) else self.members[:0], start)
+        selection._known = {key: values[chosen] for key, values in list(self._known.items())}
+        return selection
 
     def values(self, key: Hashable | None, compute: Callable[[], Vector]) -> Vector:
         """Return numbers per bag, such as self-values, which are cached if there is a key."""

@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.kernels.parameters import Parametrized
+from treelet.structures.bank import Bank
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -263,6 +264,9 @@ class Pairwise(Parametrized):
                 part.compact() if hasattr(part, "compact") else part
                 for part in (X[begin : begin + _ROWS], Y[begin : begin + _ROWS])
             )
+            if isinstance(rows, Bank):  # one store for both sides, so that a kernel prepares its labels once
+                both = rows + columns
+                rows, columns = both[: len(rows)], both[len(rows) :]
             for row in range(len(rows)):
                 value = values[begin + row : begin + row + 1, None]
                 try:
