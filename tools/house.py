@@ -78,7 +78,8 @@ def without_encoding() -> list[str]:
         f"{path.relative_to(project)}:{node.lineno}"
         for folder in ("src", "tests", "tools", "benchmarks", "experiments", "docs", "examples")
         for path in sorted((project / folder).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if "_text(" in (text := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and len(node.args) == {"read_text": 0, "write_text": 1}.get(node.func.attr)
