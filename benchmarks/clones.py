@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import treelet as tl
+from benchmarks.clone_reading import LABELS, READ_TOOLS, RULE, agreement, interval
 from benchmarks.clone_tools import (
     JSCPD,
     LARGE,
-    LENIENT_PYSCN,
     PACKAGES,
     PYSCN,
     SUFFIXES,
@@ -40,6 +40,7 @@ from benchmarks.clone_tools import (
     standard_library,
 )
 from benchmarks.code_mutations import OPERATIONS, Donors, Function, functions, mutated, parsed, tokens
+from benchmarks.code_rewrites import REWRITES, rewritten
 from benchmarks.common import Results, stored_results
 from experiments import writing
 from treelet.tasks import find_clones
@@ -48,6 +49,10 @@ SEED = 0
 SHARES = (0.1, 0.2, 0.3, 0.4)
 COUNTS = {"layout": 40, "renamed": 40, **dict.fromkeys(OPERATIONS, 16), "mixed": 16, "mixed, renamed": 24}
 """Copies per kind; for kinds with statements, per share."""
+FEWER_COPIES = {"java": 2}
+"""Languages whose packages have too few functions for all copies, and the part that is made."""
+HARD_COUNT, HARD_SHARES = 24, (0.3, 0.5, 0.7, 0.9)
+"""Rewritten copies per kind, and per share of statements that are edited inside; half as many if names are changed too."""
 ALIKE = 0.5
 IGNORED = re.compile(r"(^|/)(tests?|testing|migrations)(/|$)|(^|/)test_|_test\.")
 """Files that pyscn leaves out by default."""
@@ -88,32 +93,47 @@ def without_alike(candidates: list[Function]) -> list[Function]:
     return kept
 
 
-def build(language: str, folder: Path) -> list[dict[str, Any]]:
-    """Write the packages and the copies into a folder, and return a description of each copy.
-
-    The result is kept in ``truth.json`` of the folder, and read from there the next time.
-    """
-    target = folder / "truth" / language
-    known = target / "truth.json"
-    if known.exists():
-        found: list[dict[str, Any]] = json.loads(known.read_text(encoding="utf-8"))
-        return found
+def _with_packages(language: str, folder: Path, target: Path) -> list[Function]:
+    """Write the packages into a new folder, and return their functions that can be copied."""
     shutil.rmtree(target, ignore_errors=True)
     texts: dict[str, str] = {}
     for package in PACKAGES[language]:
         texts |= {n: t for n, t in source_texts(package, folder, SUFFIXES[language]).items() if not IGNORED.search(n)}
-    candidates = [function for name, text in texts.items() for function in functions(language, text, name)]
-    donors = Donors.of(candidates)
-    chosen = without_alike(candidates)
-    rng = random.Random(SEED)
-    rng.shuffle(chosen)
-    rows: list[dict[str, Any]] = []
     for name, text in texts.items():
         path = target / "code" / "packages" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     (target / "code" / "copies").mkdir()
-    for number, (kind, share) in enumerate(plan()):
+    candidates = [function for name, text in texts.items() for function in functions(language, text, name)]
+    print(language, len(texts), "files,", len(candidates), "candidates", flush=True)
+    return candidates
+
+
+def build(language: str, folder: Path, kind: str = "truth") -> list[dict[str, Any]]:
+    """Write the packages and the copies into a folder, and return a description of each copy.
+
+    The result is kept in ``truth.json`` of the folder, and read from there the next time. `kind` is "truth" or "hard".
+    """
+    target = folder / kind / language
+    known = target / "truth.json"
+    if not known.exists():
+        candidates = _with_packages(language, folder, target)
+        chosen, rng = without_alike(candidates), random.Random(SEED)
+        rng.shuffle(chosen)
+        make = _copies if kind == "truth" else _rewritten_copies
+        rows = make(language, chosen, Donors.of(candidates), target / "code", rng)
+        known.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+        print(language, kind, len(rows), "copies,", len(chosen), "left", flush=True)
+    found: list[dict[str, Any]] = json.loads(known.read_text(encoding="utf-8"))
+    return found
+
+
+def _copies(language: str, chosen: list[Function], donors: Donors, code: Path, rng: random.Random) -> list[Results]:
+    rows: list[Results] = []
+    wanted = plan()
+    if language in FEWER_COPIES:  # every second one
+        wanted = wanted[:: FEWER_COPIES[language]]
+    for number, (kind, share) in enumerate(wanted):
         copy = None
         while copy is None:
             if not chosen:
@@ -121,28 +141,44 @@ def build(language: str, folder: Path) -> list[dict[str, Any]]:
             original = chosen.pop()
             copy = mutated(original, kind, share, donors, rng)
         file = f"copies/copy{number:03}{SUFFIXES[language]}"
-        (target / "code" / file).write_text(copy.file_text(), encoding="utf-8")
+        (code / file).write_text(copy.file_text(), encoding="utf-8")
         rows.append({
-            "kind": kind, "share": share, "original": f"packages/{original.file}", "lines": [original.line, original.end_line],
-            "copy": file, "copy_lines": [copy.line, copy.end_line],
+            "kind": kind, "share": share, "originals": [[f"packages/{original.file}", original.line, original.end_line]],
+            "copies": [[file, copy.line, copy.end_line]],
         })  # fmt: skip
-    known.write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    print(
-        language,
-        len(texts),
-        "files,",
-        len(candidates),
-        "candidates,",
-        len(rows),
-        "copies,",
-        len(chosen),
-        "left",
-        flush=True,
-    )
     return rows
 
 
-LABELS = Path(__file__).with_name("clone_labels.json")
+def _rewritten_copies(
+    language: str, chosen: list[Function], donors: Donors, code: Path, rng: random.Random
+) -> list[Results]:
+    """Write the rewritten copies. Kinds that few functions allow come first; there are fewer copies if functions run out."""
+    rows: list[Results] = []
+    wanted = [(kind, 0.0, HARD_COUNT) for kind in reversed(REWRITES[2:])]
+    wanted += [(kind, share, HARD_COUNT // (1 + at)) for at, kind in enumerate(REWRITES[:2]) for share in HARD_SHARES]
+    for kind, share, count in wanted:
+        made = 0
+        for original in list(chosen):
+            if original not in chosen:  # merged into another one
+                continue
+            copy = rewritten(original, kind, share, donors, chosen, rng)
+            if copy is None:
+                continue
+            for each in copy[1]:
+                chosen.remove(each)
+            file = f"copies/copy{len(rows):03}{SUFFIXES[language]}"
+            (code / file).write_text(copy[0].text, encoding="utf-8")
+            rows.append({
+                "kind": kind, "share": share,
+                "originals": [[f"packages/{each.file}", each.line, each.end_line] for each in copy[1]],
+                "copies": [[file, *part] for part in copy[0].parts],
+            })  # fmt: skip
+            made += 1
+            if made == count:
+                break
+    return rows
+
+
 BY_NAME = {package.name: package for package in PACKAGES["python"]}
 SIZES, REPEATS, LIMIT = (1000, 10_000, 50_000), 3, 180
 
@@ -157,10 +193,13 @@ def covered(ranges: list[Range], first: int, last: int) -> float:
 
 
 def is_found(row: Results, groups: list[list[Range]]) -> bool:
-    """Return whether the groups of one copy contain at least half of the lines of the copy and of the original."""
-    original = [each for group in groups for each in group if each.file == row["original"]]
-    copy = [each for group in groups for each in group if each.file == row["copy"]]
-    return covered(original, *row["lines"]) >= 0.5 and covered(copy, *row["copy_lines"]) >= 0.5
+    """Return whether the groups of one copy contain at least half of the lines of a copy and of an original."""
+
+    def is_there(places: list[list[Any]]) -> bool:
+        every = [each for group in groups for each in group]
+        return any(covered([each for each in every if each.file == file], *lines) >= 0.5 for file, *lines in places)
+
+    return is_there(row["originals"]) and is_there(row["copies"])
 
 
 def by_copy(result: Run, together: bool) -> dict[str, list[list[list[Range]]]]:
@@ -185,39 +224,151 @@ def is_foreign(pair: tuple[Range, Range]) -> bool:
     return pair[0].file.split("/")[1] != pair[1].file.split("/")[1]
 
 
-def truth(folder: Path) -> Results:
+def package_of(file: str) -> str:
+    """Return the package of a file, or an empty text for a copy."""
+    return file.split("/")[1] if file.startswith("packages/") else ""
+
+
+class Functions:
+    """All functions of a folder with packages and copies, as treelet reads them."""
+
+    def __init__(self, language: str, target: Path, rows: list[Results]) -> None:
+        self.bank = tl.read_code(str(target), language=language, identifiers="anonymous")
+        assert self.bank.places is not None
+        self.places = [
+            Range(os.path.relpath(place.file, target), place.line, place.end_line) for place in self.bank.places
+        ]
+        self.package = np.array([package_of(place.file) for place in self.places])
+        self.lines, self.outer = np.asarray(self.bank.places.code_lines()), self.bank.places.outer()
+        by_file: defaultdict[str, list[int]] = defaultdict(list)
+        for at, place in enumerate(self.places):
+            by_file[place.file].append(at)
+
+        def number(file: str, first: int, last: int) -> int:
+            # The first line of a method may be that of an annotation.
+            inside = [at for at in by_file[file] if first <= self.places[at].first and self.places[at].last <= last]
+            return min(inside, key=lambda at: (self.places[at].first, -self.places[at].last), default=-1)
+
+        self.wanted = [
+            [(number(*original), number(*copy)) for original in row["originals"] for copy in row["copies"]] for row in rows
+        ]  # fmt: skip
+        sizes = Counter(name for name in self.package.tolist() if name)
+        by_size = sorted(sizes, key=lambda name: (-sizes[name], name))
+        self.half = {name: "AB"[at % 2] for at, name in enumerate(by_size)}
+
+    def half_of(self, row: Results) -> str:
+        """Return the half of the packages from which a copy is."""
+        return self.half[package_of(row["originals"][0][0])]
+
+    def in_half(self, half: str) -> NDArray[np.bool_]:
+        """Return which functions are in a half, without copies."""
+        return np.isin(self.package, [name for name, each in self.half.items() if each == half])
+
+    def similar(self, graph: Any, half: str, least_lines: int = 10) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the values of the pairs in a half of the packages, and which of them are from different packages."""
+        pairs = sparse.triu(graph, 1).tocoo()
+        kept = (self.outer[pairs.row] != pairs.col) & (self.outer[pairs.col] != pairs.row)
+        allowed = self.in_half(half) & (self.lines >= least_lines)
+        kept &= allowed[pairs.row] & allowed[pairs.col]
+        return pairs.data[kept], (self.package[pairs.row] != self.package[pairs.col])[kept]
+
+    def values(self, graph: Any, least_lines: int = 10) -> NDArray[np.float64]:
+        """Return the highest similarity of each copy with an original; 0 if both are too short."""
+        return np.array(
+            [
+                max(
+                    graph[a, b] if min(a, b) >= 0 and min(self.lines[a], self.lines[b]) >= least_lines else 0.0
+                    for a, b in pairs
+                )
+                for pairs in self.wanted
+            ]
+        )
+
+
+def _runs(folder: Path, language: str, kind: str, tools: list[str]) -> tuple[list[Results], Functions]:
+    """Run tools on the packages and copies of a kind, and count what they find, in all and in both halves of the packages."""
+    rows = build(language, folder, kind)
+    target = folder / kind / language / "code"
+    every = Functions(language, target, rows)
+    found = []
+    for name in tools:
+        if name.startswith("pyscn") and language != "python":
+            continue
+        result = run(name, target, folder, language, limit=1800)
+        groups = by_copy(result, name.startswith("jscpd"))
+        hits = [any(is_found(row, some) for some in groups.get(row["copies"][0][0], ())) for row in rows]
+        counts: defaultdict[tuple[str, float, str], list[int]] = defaultdict(lambda: [0, 0])
+        for row, hit in zip(rows, hits, strict=True):
+            count = counts[row["kind"], row["share"], every.half_of(row)]
+            count[0] += hit
+            count[1] += 1
+        pairs = natural(result)
+        in_half = {
+            half: [pair for pair in pairs if all(every.half.get(package_of(each.file)) == half for each in pair)]
+            for half in "AB"
+        }
+        found.append({
+            "language": language, "tool": name, "finished": result.finished,
+            "recall": [{"kind": kind, "share": share, "half": half, "found": hit, "of": of} for (kind, share, half), (hit, of) in counts.items()],
+            "natural": len(pairs), "foreign": sum(map(is_foreign, pairs)),
+            "halves": {half: {"natural": len(some), "foreign": sum(map(is_foreign, some))} for half, some in in_half.items()},
+            "seconds": result.seconds,
+        })  # fmt: skip
+        (folder / "output" / f"{kind}-{language}-{name.replace(', ', '-')}.json").write_text(
+            json.dumps({"language": language, "tool": name, "pairs": pairs, "hits": hits}), encoding="utf-8"
+        )
+        print(kind, language, name, result.finished, f"{sum(hits)} of {len(hits)},", len(pairs), "natural", flush=True)
+    return found, every
+
+
+def truth(folder: Path, languages: list[str]) -> Results:
     found: Results = {"languages": {}, "rows": []}
-    for language in PACKAGES:
-        rows = build(language, folder)
+    for language in languages:
+        rows, _ = _runs(folder, language, "truth", list(TOOLS))
         target = folder / "truth" / language / "code"
         found["languages"][language] = {
-            "copies": len(rows),
+            "copies": len(build(language, folder)),
             "files": sum(path.is_file() for path in (target / "packages").rglob("*")),
             "packages": [package.title for package in PACKAGES[language]],
         }
-        for name in TOOLS:
-            if name.startswith("pyscn") and language != "python":
-                continue
-            result = run(name, target, folder, language)
-            groups = by_copy(result, name.startswith("jscpd"))
-            hits = [any(is_found(row, some) for some in groups.get(row["copy"], ())) for row in rows]
-            counts: defaultdict[tuple[str, float], list[int]] = defaultdict(lambda: [0, 0])
-            for row, hit in zip(rows, hits, strict=True):
-                count = counts[row["kind"], row["share"]]
-                count[0] += hit
-                count[1] += 1
-            pairs = natural(result)
-            found["rows"].append({
-                "language": language, "tool": name, "finished": result.finished,
-                "recall": [{"kind": kind, "share": share, "found": hit, "of": of} for (kind, share), (hit, of) in counts.items()],
-                "natural": len(pairs), "foreign": sum(map(is_foreign, pairs)), "seconds": result.seconds,
-            })  # fmt: skip
-            sample = sorted(pairs)
-            random.Random(SEED).shuffle(sample)
-            (folder / "output" / f"natural-{language}-{name.replace(', ', '-')}.json").write_text(
-                json.dumps(sample[:200]), encoding="utf-8"
+        found["rows"] += rows
+    return found
+
+
+HARD_TOOLS = ["treelet", "pyscn", "pyscn, type 3", "jscpd", "jscpd, near-miss"]
+
+
+def hard(folder: Path, languages: list[str]) -> Results:
+    """Compare the tools on rewritten copies, and treelet at a threshold with as many other pairs as each of the tools."""
+    found: Results = {"rows": [], "languages": {}}
+    for language in languages:
+        rows, every = _runs(folder, language, "hard", HARD_TOOLS)
+        known = build(language, folder, "hard")
+        found["languages"][language] = {"copies": dict(Counter(row["kind"] for row in known))}
+        graph = tl.nearest(tl.StatementOverlap(), every.bank, threshold=0.1, graph=True).tocsr()
+        values = every.values(graph)
+        pairs, foreign = every.similar(graph, "B")
+        of_half = np.array([every.half_of(row) == "B" for row in known])
+        for row in rows:
+            count = row["halves"]["B"]["natural"]
+            # The lowest threshold with at most as many pairs
+            levels = np.unique(pairs)[::-1]
+            reported = np.array([(pairs >= level - 1e-9).sum() for level in levels])
+            allowed = np.flatnonzero(reported <= count)
+            level = float(levels[allowed[-1]]) if len(allowed) else 1.0
+            hits = values >= level - 1e-9
+            row["equal"] = {
+                "similarity": level, "natural": int((pairs >= level - 1e-9).sum()), "foreign": int(foreign[pairs >= level - 1e-9].sum()),
+                "recall": [
+                    {"kind": kind, "half": "B", "found": int(hits[some].sum()), "of": int(some.sum())}
+                    for kind in REWRITES
+                    if (some := of_half & np.array([each["kind"] == kind for each in known])).any()
+                ],
+            }  # fmt: skip
+            print(
+                language, row["tool"], count, row["equal"]["similarity"], share_of(row["equal"]["recall"]), flush=True
             )
-            print(language, name, result.finished, f"{sum(hits)} of {len(hits)},", len(pairs), "natural", flush=True)
+        found["rows"] += rows
     return found
 
 
@@ -226,43 +377,26 @@ def truth(folder: Path) -> Results:
 LEAST_LINES, LEAST_SIMILARITY = (8, 10), (0.5, 0.55, 0.6, 0.65, 0.7)
 
 
-def halves(folder: Path) -> list[Results]:
+def halves(folder: Path, languages: list[str]) -> Results:
     """Compare settings on two halves of the packages of each language. The defaults were chosen on the first half of Python."""
     rows = []
-    for language in PACKAGES:
+    for language in languages:
         known = build(language, folder)
-        target = folder / "truth" / language / "code"
-        bank = tl.read_code(str(target), language=language, identifiers="anonymous")
-        assert bank.places is not None
-        places = [(os.path.relpath(place.file, target), place.line) for place in bank.places]
-        number = {place: at for at, place in reversed(list(enumerate(places)))}
-        wanted = np.array(
-            [(number[row["original"], row["lines"][0]], number[row["copy"], row["copy_lines"][0]]) for row in known]
-        )
-        package = np.array([name.split("/")[1] if name.startswith("packages/") else "" for name, _ in places])
-        sizes = Counter(name for name in package.tolist() if name)
-        lines, outer = np.asarray(bank.places.code_lines()), bank.places.outer()
-        graph = tl.nearest(tl.StatementOverlap(), bank, threshold=min(LEAST_SIMILARITY), graph=True)
-        values = np.asarray(graph[wanted[:, 0], wanted[:, 1]]).ravel()
-        pairs = sparse.triu(graph, 1).tocoo()
-        apart = (outer[pairs.row] != pairs.col) & (outer[pairs.col] != pairs.row)
-        by_size = sorted(sizes, key=lambda name: (-sizes[name], name))
-        for half in (0, 1):
-            chosen = by_size[half::2]
-            here, own = np.isin(package, chosen), np.isin(package[wanted[:, 0]], chosen)
+        every = Functions(language, folder / "truth" / language / "code", known)
+        graph = tl.nearest(tl.StatementOverlap(), every.bank, threshold=min(LEAST_SIMILARITY), graph=True).tocsr()
+        own = np.array([every.half_of(row) for row in known])
+        for half in "AB":
             for least, similarity in product(LEAST_LINES, LEAST_SIMILARITY):
-                long = lines >= least
-                found = (values >= similarity - 1e-9) & long[wanted].all(axis=1)
-                near = (pairs.data >= similarity - 1e-9) & apart
-                for side in (pairs.row, pairs.col):
-                    near &= here[side] & long[side]
-                foreign = near & (package[pairs.row] != package[pairs.col])
+                found = every.values(graph, least) >= similarity - 1e-9
+                pairs, foreign = every.similar(graph, half, least)
+                near = pairs >= similarity - 1e-9
                 rows.append({
-                    "language": language, "half": "AB"[half], "packages": chosen, "min_lines": least, "similarity": similarity,
-                    "recall": float(found[own].mean()), "natural": int(near.sum()), "foreign": int(foreign.sum()),
+                    "language": language, "half": half, "packages": [name for name, each in every.half.items() if each == half],
+                    "min_lines": least, "similarity": similarity, "recall": float(found[own == half].mean()),
+                    "natural": int(near.sum()), "foreign": int((near & foreign).sum()),
                 })  # fmt: skip
         print(language, rows[-1], flush=True)
-    return rows
+    return {"rows": rows}
 
 
 def long_enough(bank: tl.Treebank) -> NDArray[np.bool_]:
@@ -303,7 +437,7 @@ def scale_folders(folder: Path) -> list[tuple[int, Path]]:
     return targets
 
 
-def scale(folder: Path) -> Results:
+def scale(folder: Path, _: list[str]) -> Results:
     rows = []
     for size, target in scale_folders(folder):
         for repeat in range(REPEATS if size == SIZES[0] else 1):
@@ -326,7 +460,7 @@ def scale(folder: Path) -> Results:
 # --- families -------------------------------------------------------------------------------------------------------
 
 
-def families(folder: Path) -> Results:
+def families(folder: Path, _: list[str]) -> Results:
     """List the ten largest families of three collections. They were read; see clone_labels.json."""
     found: Results = {}
     for name in ("standard library", "django", "networkx"):
@@ -358,12 +492,12 @@ def families(folder: Path) -> Results:
 
 # --- the page -------------------------------------------------------------------------------------------------------
 
-PARTS: dict[str, Callable[[Path], Any]] = {"truth": truth, "halves": halves, "scale": scale, "families": families}  # fmt: skip
+PARTS: dict[str, Callable[[Path, list[str]], Results]] = {"truth": truth, "halves": halves, "hard": hard, "scale": scale, "families": families}  # fmt: skip
 
 
 # --- Page -----------------------------------------------------------------------------------------------------------
 
-TITLES = {"python": "Python", "javascript": "JavaScript", "c": "C"}
+TITLES = {"python": "Python", "javascript": "JavaScript", "c": "C", "java": "Java"}
 COLORS = {"treelet": "tab:blue", "pyscn": "tab:orange", "jscpd": "tab:green"}
 
 
@@ -386,7 +520,20 @@ def page(results: Results, labels: Results) -> str:
         recall={tool: share_of([r for row in results["truth"]["rows"] if row["tool"] == tool for r in row["recall"]]) for tool in TOOLS},
         share_of=share_of,
         by_language=by_language,
-        read={tool: read_pairs(labels, None, tool) for tool in TOOLS},
+        read={tool: read_pairs(labels, None, tool) for tool in READ_TOOLS},
+        rule=RULE,
+        agreement=agreement(labels["pairs"]),
+        pair_count=len(labels["pairs"]),
+        held_out=[
+            (title, tool, row, [r for r in row["recall"] if r["half"] == "B"])
+            for language, title in TITLES.items()
+            for tool in TOOLS
+            if (row := row_of(results, language, tool))
+        ],
+        hard_rows=[
+            (TITLES[row["language"]], row, [r for r in row["recall"] if r["half"] == "B"]) for row in results["hard"]["rows"]
+        ],
+        rewrites=REWRITES,
         precision_rows=[
             (tool, title, row, read_pairs(labels, language, tool))
             for tool in TOOLS
@@ -405,7 +552,6 @@ def page(results: Results, labels: Results) -> str:
         verdicts=labels["families"],
         pyscn=PYSCN,
         jscpd=JSCPD,
-        lenient_pyscn=LENIENT_PYSCN.strip(),
         type_3_pyscn=TYPE_3_PYSCN.strip(),
     )  # fmt: skip
 
@@ -422,10 +568,17 @@ def share_of(rows: list[Results]) -> str:
     return f"{100 * found / of:.0f} %" if of else ""
 
 
-def read_pairs(labels: Results, language: str | None, tool: str) -> tuple[int, int]:
-    """Return how many pairs of a sample were real, and the size of the sample."""
-    read = [pair for pair in labels["pairs"] if pair["tool"] == tool and language in (None, pair["language"])]
-    return sum(pair["real"] for pair in read), len(read)
+def read_pairs(labels: Results, language: str | None, tool: str) -> Results:
+    """Return how many pairs of a sample are real: for both readers, for at least one, and the mean with its interval."""
+    read = [pair["real"] for pair in labels["pairs"] if pair["tool"] == tool and language in (None, pair["language"])]
+    if not read:
+        return {}
+    mean = sum(sum(real) / len(real) for real in read)
+    low, high = interval(mean, len(read))
+    return {
+        "both": sum(map(all, read)), "either": sum(map(any, read)), "of": len(read),
+        "mean": 100 * mean / len(read), "low": 100 * low, "high": 100 * high,
+    }  # fmt: skip
 
 
 def value_range(rows: list[Results], key: str, digits: int = 1, divisor: float = 1) -> str:
@@ -436,14 +589,14 @@ def value_range(rows: list[Results], key: str, digits: int = 1, divisor: float =
 
 
 def draw(results: Results, folder: Path) -> None:
-    with writing.saved_figure(folder / "clones.png", figsize=(12, 4), columns=3) as (_, axes):
+    with writing.saved_figure(folder / "clones.png", figsize=(15, 4), columns=len(TITLES)) as (_, axes):
         for axis, (language, title) in zip(axes, TITLES.items(), strict=True):
             for tool in TOOLS:
                 found = row_of(results, language, tool)
                 if not found:
                     continue
                 program, _, setting = tool.partition(", ")
-                style = {"": "o-", "0.8": "v:", "0.5": "s--", "type 3": "v:", "lenient": "s--"}[setting]
+                style = {"": "o-", "0.8": "v:", "0.5": "s--", "type 3": "v:", "near-miss": "s--"}[setting]
                 values = []
                 for share in SHARES:
                     some = [row for row in found["recall"] if row["share"] == share]
@@ -472,19 +625,36 @@ def draw(results: Results, folder: Path) -> None:
             axis.legend(fontsize=8)
 
 
+def with_other_languages(new: Results, old: Results) -> Results:
+    """Return the results of a part, with the earlier ones of the languages that were not measured again."""
+    if "rows" not in new or "language" not in new["rows"][0]:
+        return new
+    old = {"rows": old} if isinstance(old, list) else old  # the form of earlier results
+    measured = {row["language"] for row in new["rows"]}
+    rows = [*new["rows"], *(row for row in old.get("rows", ()) if row["language"] not in measured)]
+    order = list(PACKAGES)
+    return {
+        **{key: {**old.get(key, {}), **value} for key, value in new.items() if key != "rows"},
+        "rows": sorted(rows, key=lambda row: order.index(row["language"])),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.clones")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
     parser.add_argument("--corpora", type=Path, default=Path(tempfile.gettempdir(), "clones-corpora"))
+    parser.add_argument(
+        "--languages", nargs="*", choices=list(PACKAGES), help="measure only these, and keep the results of the others"
+    )
     parser.add_argument("--page", action="store_true", help="write only the page, from the results and the labels")
     options = parser.parse_args()
     folder = options.corpora.resolve()
     (folder / "output").mkdir(parents=True, exist_ok=True)
     name = "clones"
     for part in [] if options.page else options.parts or PARTS:
-        measured_part = PARTS[part](folder)
+        measured_part = PARTS[part](folder, options.languages or list(PACKAGES))
         results = stored_results(name)
-        results[part] = measured_part
+        results[part] = with_other_languages(measured_part, results.get(part, {}))
         results["cores"] = len(os.sched_getaffinity(0))
         results["made_by"] = made = writing.provenance("python -m benchmarks.clones")
         results.setdefault("commits", {})[part] = made["commit"]  # parts can be measured again one by one

@@ -21,12 +21,18 @@ FUNCTIONS = {
     "python": {"function_definition"},
     "javascript": {"function_declaration", "method_definition"},
     "c": {"function_definition"},
+    "java": {"method_declaration"},
 }
-BLOCKS = {"python": {"block"}, "javascript": {"statement_block"}, "c": {"compound_statement"}}
+METHODS = {"method_definition", "method_declaration"}
+"""Functions that are in a class."""
+BLOCKS = {"python": {"block"}, "javascript": {"statement_block"}, "c": {"compound_statement"}, "java": {"block"}}
 TEXTS = {"string", "template_string", "string_literal"}
-STRINGS = TEXTS | {"concatenated_string", "preproc_def", "preproc_function_def", "comment"}
-NO_STATEMENTS = {"comment", "{", "}", ";", "preproc_def", "preproc_function_def", "preproc_call", "labeled_statement"}
-COMMENTS = {"python": "# {}", "javascript": "// {}", "c": "/* {} */"}
+_COMMENTS = {"comment", "line_comment", "block_comment"}
+STRINGS = TEXTS | _COMMENTS | {"concatenated_string", "preproc_def", "preproc_function_def"}
+NO_STATEMENTS = _COMMENTS | {"{", "}", ";", "preproc_def", "preproc_function_def", "preproc_call", "labeled_statement"}
+COMMENTS = {"python": "# {}", "javascript": "// {}", "c": "/* {} */", "java": "// {}"}
+MEMBERS = {"property_identifier", "field_identifier"}
+"""Kinds of the names of attributes, apart from identifiers."""
 WORDS = [
     "check",
     "the",
@@ -63,6 +69,10 @@ BINDINGS = {
     "c": """(init_declarator declarator: (identifier) @bound) (declaration declarator: (identifier) @bound)
 (parameter_declaration declarator: (identifier) @bound) (pointer_declarator declarator: (identifier) @bound)
 (array_declarator declarator: (identifier) @bound) (function_declarator declarator: (identifier) @bound)""",
+    "java": """(variable_declarator name: (identifier) @bound) (formal_parameter name: (identifier) @bound)
+(catch_formal_parameter name: (identifier) @bound) (enhanced_for_statement name: (identifier) @bound) (resource name: (identifier) @bound)
+(lambda_expression parameters: (identifier) @bound) (inferred_parameters (identifier) @bound)
+(method_declaration name: (identifier) @bound)""",
 }
 """Queries of tree-sitter for the names that a function declares."""
 OPERATIONS = ("inserted", "deleted", "replaced", "moved")
@@ -125,7 +135,7 @@ def is_correct(language: str, text: str) -> bool:
     return not parsed(language, text).has_error
 
 
-def _below(node: Any) -> Iterator[Any]:
+def nodes_below(node: Any) -> Iterator[Any]:
     stack = [node]
     while stack:
         node = stack.pop()
@@ -133,13 +143,13 @@ def _below(node: Any) -> Iterator[Any]:
         stack += reversed(node.children)
 
 
-def _written(node: Any) -> str:
+def written(node: Any) -> str:
     return node.text.decode()
 
 
 def tokens(node: Any) -> list[str]:
     """Return the tokens below a node, without comments."""
-    return [_written(leaf) for leaf in _below(node) if not leaf.child_count and "comment" not in leaf.type]
+    return [written(leaf) for leaf in nodes_below(node) if not leaf.child_count and "comment" not in leaf.type]
 
 
 def _is_docstring(node: Any) -> bool:
@@ -153,7 +163,7 @@ def functions(language: str, text: str, file: str = "") -> list[Function]:
     root = parsed(language, text)
     lines = text.split("\n")
     found = []
-    for node in _below(root):
+    for node in nodes_below(root):
         if node.type not in FUNCTIONS[language] or node.has_error:
             continue
         first, last = node.start_point[0], node.end_point[0]
@@ -169,11 +179,11 @@ def functions(language: str, text: str, file: str = "") -> list[Function]:
             continue
         if indent and any(
             below.type in TEXTS and below.start_point[0] < below.end_point[0] and not _is_docstring(below.parent)
-            for below in _below(node)
+            for below in nodes_below(node)
         ):
             continue  # without the indentation, the string would be another one
         own = [line[len(indent) :].rstrip("\r") for line in own]
-        function = Function(language, own, file, first + 1, last + 1, node.type == "method_definition")
+        function = Function(language, own, file, first + 1, last + 1, node.type in METHODS)
         if (
             is_correct(language, function.file_text())
             and len(statements(function)) >= LEAST_STATEMENTS
@@ -202,7 +212,7 @@ def statements(function: Function) -> list[Statement]:
     language = function.language
     root = parsed(language, function.file_text())
     found = []
-    for block in _below(root):
+    for block in nodes_below(root):
         if block.type not in BLOCKS[language]:
             continue
         for node in block.children:
@@ -219,7 +229,7 @@ def statements(function: Function) -> list[Statement]:
             if before.strip() or (after and after != b";"):
                 continue
             simple = not any(
-                below.type in BLOCKS[language] or below.type in FUNCTIONS[language] for below in _below(node)
+                below.type in BLOCKS[language] or below.type in FUNCTIONS[language] for below in nodes_below(node)
             )
             simple = simple and not re.match(r"if|for|while|do\b|switch|try|with|else|case", node.type)
             found.append(Statement(first, last, node.type, block.id, simple))
@@ -229,10 +239,10 @@ def statements(function: Function) -> list[Statement]:
 # --- layout and names -----------------------------------------------------------------------------------------------
 
 
-def _frozen_lines(function: Function) -> set[int]:
+def frozen_lines(function: Function) -> set[int]:
     """Return the lines that continue a string, a comment or a macro of the line before."""
     frozen: set[int] = set()
-    for node in _below(parsed(function.language, function.file_text())):
+    for node in nodes_below(parsed(function.language, function.file_text())):
         if node.type in STRINGS:
             frozen.update(range(node.start_point[0] - function.shift + 1, node.end_point[0] - function.shift + 1))
     lines = function.lines
@@ -241,7 +251,7 @@ def _frozen_lines(function: Function) -> set[int]:
 
 def new_layout(function: Function, rng: random.Random) -> list[str]:
     """Return the lines with other indentation, blank lines, comments, and braces on their own lines (type 1)."""
-    frozen = _frozen_lines(function)
+    frozen = frozen_lines(function)
     width = rng.choice((2, 3, 8))
     result = []
     for at, line in enumerate(function.lines):
@@ -261,34 +271,40 @@ def new_layout(function: Function, rng: random.Random) -> list[str]:
     return result
 
 
+def is_member(identifier: Any) -> bool:
+    """Return whether an identifier is the name of an attribute of an expression."""
+    parent = identifier.parent
+    is_method = parent.type == "method_invocation" and parent.child_by_field_name("name") == identifier
+    return is_method or any(parent.child_by_field_name(field) == identifier for field in ("attribute", "field"))
+
+
 def renamable(function: Function) -> dict[str, list[tuple[int, int]]]:
     """Return the names that the function binds, and the byte ranges of their uses in `file_text`."""
     language = function.language
     root = parsed(language, function.file_text())
     captures = tree_sitter.QueryCursor(_binding_query(language)).captures(root)
-    bound = {_written(node) for node in captures.get("bound", ()) if node.type == "identifier"} - {
+    bound = {written(node) for node in captures.get("bound", ()) if node.type == "identifier"} - {
         "self",
         "cls",
         "Holder",
     }
     uses: dict[str, list[tuple[int, int]]] = {}
-    for node in _below(root):
+    for node in nodes_below(root):
         kind = node.type
         if kind in ("global_statement", "nonlocal_statement"):
-            bound -= {_written(child) for child in node.named_children}
+            bound -= {written(child) for child in node.named_children}
         if kind.startswith(("shorthand_property", "preproc_arg")) or kind in (
             "statement_identifier",
             "import_from_statement",
             "import_statement",
         ):
-            bound -= set(re.findall(r"\w+", _written(node)))
+            bound -= set(re.findall(r"\w+", written(node)))
         if kind != "identifier":
             continue
         parent = node.parent
-        is_member = parent.type == "attribute" and parent.child_by_field_name("attribute") == node
         is_keyword = parent.type == "keyword_argument" and parent.child_by_field_name("name") == node
-        if not is_member and not is_keyword:
-            uses.setdefault(_written(node), []).append((node.start_byte, node.end_byte))
+        if not is_member(node) and not is_keyword:
+            uses.setdefault(written(node), []).append((node.start_byte, node.end_byte))
     return {name: uses[name] for name in uses if name in bound}  # fmt: skip
 
 
@@ -337,7 +353,7 @@ class Donors:
         return rng.choice(self.statements[kind])
 
 
-def _indent(line: str) -> str:
+def indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
@@ -356,10 +372,10 @@ def edited(function: Function, operations: list[str], donors: Donors, rng: rando
             siblings = [each for each in every if each.block == target.block and each is not target]
             new = None
             if operation == "inserted":
-                lines[target.first].insert(0, _indent(old[0]) + donors.any_statement(rng))
+                lines[target.first].insert(0, indent_of(old[0]) + donors.any_statement(rng))
                 break
             if operation == "replaced" and donors.statements.get(target.kind):
-                new = _indent(old[0]) + rng.choice(donors.statements[target.kind])
+                new = indent_of(old[0]) + rng.choice(donors.statements[target.kind])
                 if new.strip() == old[0].strip():
                     continue
             elif operation == "deleted" and left[target.block] > 1:

@@ -87,10 +87,14 @@ def test_json_and_sarif(code: Path) -> None:
 def test_several_outputs_in_one_run(code: Path) -> None:
     words = ("clones", "src", "-o", "all.json", "--output", "all.sarif", "--html", "page.html", "-o", "other.html")
     assert "1 family" in succeed(*words).stdout
-    found = json.loads(Path("all.json").read_text())
+    found = json.loads(Path("all.json").read_text(encoding="utf-8"))
     assert {**found, "seconds": 0} == {**find_clones("src").as_json(), "seconds": 0}
-    assert json.loads(Path("all.sarif").read_text()) == find_clones("src").as_sarif()
-    assert Path("page.html").read_text()[:15] == Path("other.html").read_text()[:15] == "<!doctype html>"
+    assert json.loads(Path("all.sarif").read_text(encoding="utf-8")) == find_clones("src").as_sarif()
+    assert (
+        Path("page.html").read_text(encoding="utf-8")[:15]
+        == Path("other.html").read_text(encoding="utf-8")[:15]
+        == "<!doctype html>"
+    )
     assert "--output must be a file name that ends in .json, .sarif or .html" in fail("clones", "src", "-o", "src/a.py")
     assert "are the same file" in fail("clones", "src", "-o", "a.html", "--html", "a.html")
     assert json.loads(succeed("clones", "src", "--sarif", "-o", "again.json").stdout) == find_clones("src").as_sarif()
@@ -98,8 +102,8 @@ def test_several_outputs_in_one_run(code: Path) -> None:
 
 def test_what_is_left_out_is_printed(code: Path) -> None:
     (code / "vendor").mkdir()
-    (code / "vendor" / "c.py").write_text(FIRST)
-    (code / "d.py").write_text(f"# treelet: ignore[clones] why not\n{FIRST}")
+    (code / "vendor" / "c.py").write_text(FIRST, encoding="utf-8")
+    (code / "d.py").write_text(f"# treelet: ignore[clones] why not\n{FIRST}", encoding="utf-8")
     shown = succeed("clones", "src").stdout
     assert "1 file in folders such as node_modules and vendor" in shown
     assert "1 function was left out by comments (treelet: ignore[clones])." in shown
@@ -109,7 +113,7 @@ def test_what_is_left_out_is_printed(code: Path) -> None:
 
 def test_settings_in_pyproject(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(text: str) -> None:
-        Path("pyproject.toml").write_text(f"[project]\nname = 'x'\n[tool.treelet.clones]\n{text}\n")
+        Path("pyproject.toml").write_text(f"[project]\nname = 'x'\n[tool.treelet.clones]\n{text}\n", encoding="utf-8")
 
     write("paths = ['src']\nsimilarity = 1.0\nmin-lines = 3\nexclude = ['tests']")
     assert "0 families" in succeed("clones").stdout
@@ -135,7 +139,7 @@ def test_settings_in_pyproject(code: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ):
         write(text)
         assert wanted in fail("clones", "src"), text
-    Path("pyproject.toml").write_text("[tool.treelet]\nclones = 3\n")
+    Path("pyproject.toml").write_text("[tool.treelet]\nclones = 3\n", encoding="utf-8")
     assert "must be a table" in fail("clones", "src")
 
 
@@ -161,7 +165,7 @@ def test_check(code: Path) -> None:
     (found,) = json.loads(result.stdout)["runs"][0]["results"]
     assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "b.py"
     assert result.stderr == "treelet: 1 new or changed function resembles existing ones\n"
-    assert json.loads(Path("out.json").read_text())["changed_functions"] == 1
+    assert json.loads(Path("out.json").read_text(encoding="utf-8"))["changed_functions"] == 1
     git("add", "-A")
     git("commit", "-q", "-m", "two")
     shown = succeed("check", "--no-cache").stdout
@@ -169,7 +173,7 @@ def test_check(code: Path) -> None:
         "No new or changed function resembles an existing one.\n0 new or changed functions were compared"
     )
     assert run("check", "HEAD~1..HEAD").exit_code == run("check", "b.py").exit_code == 1
-    Path("b.py").write_text(SECOND.replace("while", "if"))
+    Path("b.py").write_text(SECOND.replace("while", "if"), encoding="utf-8")
     assert "were similar before this change" in succeed("check").stdout
     assert "nix: neither a file nor a revision" in fail("check", "nix")
     assert "--cache and --no-cache exclude each other" in fail("check", "--cache", "x", "--no-cache")

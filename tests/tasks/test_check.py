@@ -69,7 +69,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     git("init", "-q")
     Path("src").mkdir()
-    Path("src/a.py").write_text(text() + OTHER)
+    Path("src/a.py").write_text(text() + OTHER, encoding="utf-8")
     git("add", "-A")
     git("commit", "-q", "-m", "one")
     return tmp_path
@@ -88,7 +88,7 @@ def found(report: CloneReport) -> list[tuple[str, ...]]:
 def test_uncommitted_changes(repository: Path) -> None:
     report = check_clones()
     assert (report.families, report.changed_functions, report.functions) == ([], 0, 2)
-    Path("src/b.py").write_text(text("gather", "secret"))  # not tracked
+    Path("src/b.py").write_text(text("gather", "secret"), encoding="utf-8")  # not tracked
     report = check_clones()
     assert found(report) == [(os.path.join("src", "a.py:collect"), os.path.join("src", "b.py:gather"), "new")]
     (family,) = report.families
@@ -104,64 +104,66 @@ def test_uncommitted_changes(repository: Path) -> None:
 
 
 def test_moved_functions_comments_and_layout_are_not_new(repository: Path) -> None:
-    Path("src/b.py").write_text(text())
+    Path("src/b.py").write_text(text(), encoding="utf-8")
     git("add", "-A")
     git("commit", "-q", "-m", "two")
-    Path("src/b.py").write_text("# A comment.\n" + text().replace("total = 0", "total  =  0"))
+    Path("src/b.py").write_text("# A comment.\n" + text().replace("total = 0", "total  =  0"), encoding="utf-8")
     assert check_clones().changed_functions == 0
     git("mv", "src/b.py", "src/c.py")
     assert check_clones().changed_functions == 0
-    Path("src/d.py").write_text(text())  # one more copy
+    Path("src/d.py").write_text(text(), encoding="utf-8")  # one more copy
     report = check_clones()
     assert (report.changed_functions, len(report.families)) == (1, 1)
 
 
 def test_a_change_in_one_of_two_similar_functions_is_known(repository: Path) -> None:
-    Path("src/b.py").write_text(text("gather"))
+    Path("src/b.py").write_text(text("gather"), encoding="utf-8")
     git("add", "-A")
     git("commit", "-q", "-m", "two")
-    Path("src/b.py").write_text(text("gather", "secret"))
+    Path("src/b.py").write_text(text("gather", "secret"), encoding="utf-8")
     a, b = os.path.join("src", "a.py:collect"), os.path.join("src", "b.py:gather")
     assert found(check_clones()) == [(a, b, "known")]
-    Path("src/b.py").write_text(OTHER.replace("other", "gather").replace("'x'", "'y'"))  # resembles another one now
+    Path("src/b.py").write_text(
+        OTHER.replace("other", "gather").replace("'x'", "'y'"), encoding="utf-8"
+    )  # resembles another one now
     assert found(check_clones()) == [(os.path.join("src", "a.py:other"), b, "new")]
 
 
 def test_a_new_copy_of_a_changed_function_is_new(repository: Path) -> None:
     """Although it resembles the former version of the changed one, too."""
-    Path("src/a.py").write_text(text(hidden="changed") + OTHER)
-    Path("src/b.py").write_text(text("gather", "changed"))
+    Path("src/a.py").write_text(text(hidden="changed") + OTHER, encoding="utf-8")
+    Path("src/b.py").write_text(text("gather", "changed"), encoding="utf-8")
     assert [pair[2] for pair in found(check_clones())] == ["new"]
 
 
 def test_existing_functions_come_before_new_ones(repository: Path) -> None:
-    Path("src/b.py").write_text(text("x") + text("y"))
+    Path("src/b.py").write_text(text("x") + text("y"), encoding="utf-8")
     pairs = found(check_clones())
     assert [pair[0] for pair in pairs] == [os.path.join("src", "a.py:collect")] * 2
     Path("src/b.py").write_text(
-        OTHER.replace("int(", "float(") + OTHER.replace("int(", "float(").replace("other", "more")
+        OTHER.replace("int(", "float(") + OTHER.replace("int(", "float(").replace("other", "more"), encoding="utf-8"
     )
     assert len(found(check_clones())) == 1  # the pair of both new functions is more similar, and reported once
 
 
 def test_former_versions_need_no_working_tree(repository: Path) -> None:
-    Path("src/b.py").write_text(text("gather", "secret"))
+    Path("src/b.py").write_text(text("gather", "secret"), encoding="utf-8")
     git("add", "-A")
     git("commit", "-q", "-m", "two")
     Path("src/b.py").unlink()
-    Path("src/a.py").write_text("def (")
+    Path("src/a.py").write_text("def (", encoding="utf-8")
     git("commit", "-q", "-a", "-m", "three")
     assert found(check_clones("HEAD~2..HEAD~1"))[0][2] == "new"
 
 
 def test_branches(repository: Path) -> None:
     git("checkout", "-q", "-b", "work")
-    Path("src/b.py").write_text(text("gather", "secret"))
+    Path("src/b.py").write_text(text("gather", "secret"), encoding="utf-8")
     git("add", "-A")
     git("commit", "-q", "-m", "two")
     git("checkout", "-q", "-")
-    Path("src/a.py").write_text(OTHER)
-    Path("src/c.py").write_text(text())
+    Path("src/a.py").write_text(OTHER, encoding="utf-8")
+    Path("src/c.py").write_text(text(), encoding="utf-8")
     git("add", "-A")
     git("commit", "-q", "-m", "three")
     git("checkout", "-q", "work")
@@ -172,7 +174,7 @@ def test_branches(repository: Path) -> None:
 
 
 def test_files(repository: Path) -> None:
-    Path("src/b.py").write_text(text("gather"))
+    Path("src/b.py").write_text(text("gather"), encoding="utf-8")
     git("add", "-A")
     git("commit", "-q", "-m", "two")
     report = check_clones("src/b.py")
@@ -183,7 +185,7 @@ def test_files(repository: Path) -> None:
 
 def test_a_repository_without_commits_and_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("a.py").write_text(text() + text("more"))
+    Path("a.py").write_text(text() + text("more"), encoding="utf-8")
     with pytest.raises(FileError, match=r"not in a repository of git\. Name the files"):
         check_clones()
     assert found(check_clones("a.py")) == [("a.py:more", "a.py:collect", "new")]
@@ -208,7 +210,7 @@ def test_bad_changes(repository: Path) -> None:
 
 def test_a_function_is_not_compared_with_the_function_around_it(repository: Path) -> None:
     inner = text("inner").replace("\n", "\n    ").rstrip(" ").replace("hidden", "seen")
-    Path("src/b.py").write_text(f"def outer(a):\n{inner}    return inner\n")
+    Path("src/b.py").write_text(f"def outer(a):\n{inner}    return inner\n", encoding="utf-8")
     assert all("a.py" in pair[0] for pair in found(check_clones()))
 
 
@@ -235,8 +237,8 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_only_changed_files_are_read_again(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(6):
-        Path(f"src/m{number}.py").write_text(text(f"f{number}") + f"\nx = {number}\n")
-    Path("src/empty.py").write_text("x = 1\n")
+        Path(f"src/m{number}.py").write_text(text(f"f{number}") + f"\nx = {number}\n", encoding="utf-8")
+    Path("src/empty.py").write_text("x = 1\n", encoding="utf-8")
     without, names = find_clones("src"), parsed(monkeypatch)
     first = find_clones("src", cache="kept")
     assert len(names) == 8
@@ -245,8 +247,10 @@ def test_only_changed_files_are_read_again(repository: Path, monkeypatch: pytest
     assert len(names) == 8
     assert families(second) == families(without)
     assert (second.files, second.functions, second.lines) == (without.files, without.functions, without.lines)
-    Path("src/m3.py").write_text(text("new", "seen"))
-    Path("src/m9.py").write_text(Path("src/m4.py").read_text())  # the same content elsewhere
+    Path("src/m3.py").write_text(text("new", "seen"), encoding="utf-8")
+    Path("src/m9.py").write_text(
+        Path("src/m4.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )  # the same content elsewhere
     Path("src/m5.py").rename("src/m55.py")
     changed = find_clones("src", cache="kept")
     assert names[8:] == ["m3.py"]
@@ -260,13 +264,13 @@ def test_packs_are_merged_and_old_files_are_forgotten(repository: Path, monkeypa
     monkeypatch.setattr(module, "_today", lambda: day)
     names = parsed(monkeypatch)
     for number in range(12):
-        Path("src/m.py").write_text(text(f"f{number}"))
+        Path("src/m.py").write_text(text(f"f{number}"), encoding="utf-8")
         find_clones("src", cache="kept")
         assert len(list(Path("kept").glob("*.npz"))) <= module._PACKS
     assert names == ["a.py"] + ["m.py"] * 12
     day += module._KEPT + 1
     for number in range(12, 18):
-        Path("src/m.py").write_text(text(f"f{number}"))
+        Path("src/m.py").write_text(text(f"f{number}"), encoding="utf-8")
         find_clones("src", cache="kept")
     keys = [key for _, pack in module.CodeCache("kept")._packs() for key in pack.key]
     assert len(keys) <= 1 + 6 + module._PACKS
@@ -285,7 +289,7 @@ def damages() -> list[Any]:
 
 @pytest.mark.parametrize("damage", damages())
 def test_damaged_packs_are_read_again(repository: Path, damage: Any) -> None:
-    Path("src/b.py").write_text(text("gather"))
+    Path("src/b.py").write_text(text("gather"), encoding="utf-8")
     wanted = families(find_clones("src", cache="kept"))
     (pack,) = Path("kept").glob("*.npz")
     pack.write_bytes(damage(pack.read_bytes()))
@@ -325,14 +329,14 @@ def test_every_wrong_array_of_a_pack_is_noticed(repository: Path) -> None:
 
 def test_damaged_sources_are_reported_each_time(repository: Path) -> None:
     pytest.importorskip("tree_sitter_python")
-    Path("src/bad.py").write_text("def f(:\n" + text())
+    Path("src/bad.py").write_text("def f(:\n" + text(), encoding="utf-8")
     for _ in range(2):
         with pytest.warns(TreeletWarning, match=r"bad\.py:1"):
             find_clones("src", cache="kept")
 
 
 def test_a_cache_that_cannot_be_written(repository: Path) -> None:
-    Path("kept").write_text("a file")
+    Path("kept").write_text("a file", encoding="utf-8")
     with pytest.warns(TreeletWarning, match="kept: the cache cannot be written"):
         report = find_clones("src", cache="kept")
     assert report.functions == 2
@@ -346,7 +350,7 @@ def test_the_cache_is_not_committed(repository: Path) -> None:
 
 def test_concurrent_runs_share_a_cache(repository: Path) -> None:
     for number in range(10):
-        Path(f"src/m{number}.py").write_text(text(f"f{number}"))
+        Path(f"src/m{number}.py").write_text(text(f"f{number}"), encoding="utf-8")
     wanted = find_clones("src").functions
     code = "from treelet.tasks import find_clones; print(find_clones('src', cache='kept').functions)"
     runs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]

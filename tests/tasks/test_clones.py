@@ -347,7 +347,7 @@ def test_a_bundled_file_needs_little_memory(tmp_path: Path) -> None:
     """A wrapper of 40,000 nodes and the function inside it, alone in a process beside an empty scan."""
     pytest.importorskip("tree_sitter_javascript")
     body = "".join(f"  x.a{number} = f(x, {number}, y[{number}]);\n" for number in range(3000))
-    (tmp_path / "a.js").write_text(f"(function (x, y) {{\n(function () {{\n{body}}})();\n}})();\n")
+    (tmp_path / "a.js").write_text(f"(function (x, y) {{\n(function () {{\n{body}}})();\n}})();\n", encoding="utf-8")
     write(tmp_path, c=python(), d=python())
     code = (
         "import resource, sys; from treelet.tasks import find_clones\n"
@@ -696,9 +696,13 @@ def test_vendored_and_minified_files(tmp_path: Path) -> None:
     names = ["node_modules/x/a.js", "vendor/b.js", "src/third_party/c.js", "src/d.min.js", "src/lib/_vendor/e.js"]
     for name in [*names, "src/own.js"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(script)
-    (tmp_path / "src/long.js").write_text(" ".join(script.replace("// why", "").split()) * 40)  # one line
-    (tmp_path / "src/table.js").write_text(script + f"const data = '{'x' * 5000}';\n" + "f();\n" * 200)
+        (tmp_path / name).write_text(script, encoding="utf-8")
+    (tmp_path / "src/long.js").write_text(
+        " ".join(script.replace("// why", "").split()) * 40, encoding="utf-8"
+    )  # one line
+    (tmp_path / "src/table.js").write_text(
+        script + f"const data = '{'x' * 5000}';\n" + "f();\n" * 200, encoding="utf-8"
+    )
     report = find_clones(tmp_path)
     assert (report.files, report.vendored_files) == (2, 6)
     assert report.as_json()["vendored_files"] == 6
