@@ -125,10 +125,14 @@ def test_finding_similar_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         path = Path("src", f"{name}.py")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(function.format(path.stem, path.stem), encoding="utf-8")
+    Path("src/new.py").write_text("def other(text):\n    return text.strip()\n", encoding="utf-8")
+    name = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for words in (["init", "-q", "-b", "main"], ["add", "."], [*name, "commit", "-q", "-m", "all"]):
+        subprocess.run(["git", *words], check=True)
     ran = commands(page)
     for command in ran:
         words, _, target = command.partition(" > ")
-        result = succeed(*shlex.split(words)[1:])
+        result = succeed(*shlex.split(words, comments=True)[1:])
         assert "treelet: " not in result.stderr, command
         assert result.stdout, command
         if target:

@@ -583,7 +583,7 @@ def _common(first: list[int], second: list[int]) -> tuple[list[tuple[int, int]],
     """Return the pairs of equal statements of two functions: as many as possible in the same order, and then those moved.
 
     >>> _common([1, 2, 3, 3], [2, 3, 1, 4])
-    ([(1, 0), (2, 1)], [(0, 2)])
+    ([(1, 0), (3, 1)], [(0, 2)])
     """
     if first == second:
         return [(at, at) for at in range(len(first))], []
