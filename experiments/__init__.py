@@ -186,7 +186,7 @@ EXPERIMENTS = {
         "sick_pairs",
         "entailment and relatedness of sentence pairs with kernels on pairs of trees (SICK; Severyn & Moschitti 2012)",
         ("sick", *_QUESTION_CORPORA),
-        25,
+        34,
     ),
     "roles-at-scale": Experiment(
         "roles_at_scale",
