@@ -12,6 +12,7 @@
 #include "matching.hpp"
 #include "native_checks.hpp"
 #include "partial_tree.hpp"
+#include "reduced_copy.hpp"
 #include "sketch.hpp"
 #include "smo.hpp"
 #include "subset_tree.hpp"
@@ -37,7 +38,7 @@ void train(const Matrix &K, std::size_t n) {
             low[i] = tube > 0 || y < 0 ? -1 : 0, high[i] = tube > 0 || y > 0 ? 1 : 0;
         }
         Pulse pulse(nothing);
-        Smo(n, block.data(), static_cast<std::int64_t>(n), diagonal.data(), low.data(), high.data(), tube, b.data(),
+        Smo(n, block.data(), static_cast<std::int64_t>(n), diagonal.data(), low.data(), high.data(), tube, true, b.data(),
             gradient.data())
             .solve(1e-3, 1000, pulse);
         double sum = 0;
@@ -49,6 +50,23 @@ void train(const Matrix &K, std::size_t n) {
             sum += b[i];
         }
         expect(std::fabs(sum) < 1e-6, "coefficients whose sum is not 0");
+    }
+}
+
+// A copy without marked nodes below others has a node for each node, with at most as many children.
+void copy_reduced(const Store &store) {
+    std::vector<std::uint8_t> marked(store.size());
+    for (std::size_t node = 0; node < marked.size(); ++node) marked[node] = node % 3 == 0;
+    Store copy;
+    std::vector<Id> labels;
+    for (Id label = 0; label < static_cast<Id>(store.label_count()); ++label)
+        labels.push_back(copy.add_label(label % 2 ? "a" : "b"));
+    const std::vector<Id> nodes = reduced_copy(store, copy, marked.data(), labels);
+    expect(nodes.size() == store.size(), "nodes without a copy");
+    for (Id node = 0; node < static_cast<Id>(store.size()); ++node) {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < store.arity(node); ++i) kept += marked[store.children(node)[i]] == 0;
+        expect(copy.arity(nodes[node]) == kept, "a copy with other children");
     }
 }
 
@@ -325,6 +343,7 @@ void use(const Store &store, std::vector<Id> roots, int what) {
     case 4:
         return read_as_source(store, roots);
     case 5:
+        copy_reduced(store);
         return view_columns(store, roots, trees);
     default:
         return sketch_trees(store, roots, trees);

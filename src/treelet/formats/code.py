@@ -273,7 +273,7 @@ def _read_code_file(
         raise FormatError(str(error), source.name) from None
     if each not in UNITS and not rules.has_kind(each):
         raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of {rules.title}", each)
-    root = _root_node(text, grammar, source)
+    root = root_node(text, grammar, source)
     anonymous = identifiers == "anonymous"
     columns = _core.read_nodes(
         root,
@@ -324,7 +324,7 @@ def _utf8_text(source: Source) -> bytes:
     return data
 
 
-def _root_node(text: bytes, grammar: Any, source: Source) -> Any:
+def root_node(text: bytes, grammar: Any, source: Source) -> Any:
     """Return the root of a source. Give up if it takes too much time or memory: a broken file can take hours or gigabytes."""
     limit = os.environ.get(_SECONDS, "")
     seconds = float(limit) if re.fullmatch(r"\d+(\.\d*)?", limit, re.ASCII) else _PARSE_SECONDS

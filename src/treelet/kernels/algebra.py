@@ -13,7 +13,7 @@ from treelet.errors import KernelOverflowError, ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.on import On
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
-from treelet.kernels.parameters import FACTORS, WIDTHS, Bounds
+from treelet.kernels.parameters import WIDTHS, Bounds
 from treelet.kernels.values import (
     LARGE,
     CellEvaluator,
@@ -26,6 +26,8 @@ from treelet.kernels.values import (
     raise_to,
     to_logs,
 )
+
+_FACTORS: Bounds = (1e-5, 1e5)
 
 # --- text form of kernels --------------------------------------------------------------------------------------
 
@@ -73,7 +75,7 @@ class Constant(Kernel):
     _always_shown = ("value",)
     _tunable = ("value",)
 
-    def __init__(self, value: float = 1.0, *, value_bounds: Bounds = FACTORS) -> None:
+    def __init__(self, value: float = 1.0, *, value_bounds: Bounds = _FACTORS) -> None:
         self.value = value
         self.value_bounds = value_bounds
         self.validate()
@@ -334,7 +336,7 @@ class Scale(_Wrapper, Kernel):
     _tunable = ("factor",)
     _name_in_messages = "Scale (factor * kernel)"
 
-    def __init__(self, factor: float, kernel: Kernel, *, factor_bounds: Bounds = FACTORS) -> None:
+    def __init__(self, factor: float, kernel: Kernel, *, factor_bounds: Bounds = _FACTORS) -> None:
         self.factor = factor
         self.kernel = kernel
         self.factor_bounds = factor_bounds
@@ -368,7 +370,7 @@ class Scale(_Wrapper, Kernel):
         return factor * K, [factor * K, *(factor * part for part in parts)]
 
     def __repr__(self) -> str:
-        if self.factor_bounds != FACTORS:
+        if self.factor_bounds != _FACTORS:
             return super().__repr__()
         return f"{_number(self.factor)} * {_tightly(self.kernel)}"
 

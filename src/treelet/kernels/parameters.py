@@ -23,7 +23,6 @@ from treelet.errors import InputTypeError, ParameterError
 Bounds = tuple[float, float] | str
 """Range in which a parameter may be chosen, or ``"fixed"`` to keep the parameter as it is."""
 DECAYS: Bounds = (1e-3, 1)
-FACTORS: Bounds = (1e-5, 1e5)
 WIDTHS: Bounds = (1e-3, 1e5)
 
 

@@ -14,7 +14,7 @@ from treelet import _core
 from treelet.checks import article, check_boolean
 from treelet.errors import InputTypeError, TreeletError, TreeletWarning, user_level
 from treelet.formats.base import Columns
-from treelet.formats.code import _root_node
+from treelet.formats.code import root_node
 from treelet.formats.files import text_source
 from treelet.formats.languages import find_language
 from treelet.metrics.rows import scores_of
@@ -209,7 +209,7 @@ def _similarity(a: tuple[list[str], list[int]], b: tuple[list[str], list[int]], 
 def _nodes(grammar: Any, leaves: bool, code: str | bytes, name: str) -> tuple[list[str], list[int]]:
     """Return the labels and the numbers of children of the nodes of a text, parents first."""
     text = code.encode("utf-8", "surrogatepass") if isinstance(code, str) else code
-    cursor = _root_node(text, grammar, text_source(text, name)).walk()
+    cursor = root_node(text, grammar, text_source(text, name)).walk()
     labels: list[str] = []
     arity: list[int] = []
     above: list[int] = []  # the nodes on the path to the cursor; a node that is left out has the number of its parent

@@ -197,7 +197,7 @@ class CloneReport:
     Attributes
     ----------
     families : list of CloneFamily
-        Families of similar functions, in descending order of `CloneFamily.saved_lines`.
+        Families of similar functions, in descending order of their ``saved_lines``.
     files, functions, lines : int
         Numbers of files that were read, of functions that were compared, and of their lines of code. The lines of a
         nested function are counted once.
@@ -230,7 +230,7 @@ class CloneReport:
 
     @property
     def saved_lines(self) -> int:
-        """Sum of `CloneFamily.saved_lines`."""
+        """Sum of the ``saved_lines`` of all families."""
         return sum(family.saved_lines for family in self.families)
 
     def __repr__(self) -> str:
