@@ -124,7 +124,9 @@ class _CostTable:
             number[some] = np.arange(len(some))
         texts = [[labels[label] for label in some] for some in used]
         renames = self._renames(*texts)
-        self._known = (*({text: place for place, text in enumerate(some)} for some in texts), renames)  # type: ignore[assignment]
+        if not isinstance(self.rename, WordVectors):  # a cosine of one pair may have another last bit
+            places = ({text: place for place, text in enumerate(some)} for some in texts)
+            self._known = (*places, renames)  # type: ignore[assignment]
         return _core.EditCosts.of(insert, delete, _OTHER, inserts, deletes, numbers[0], numbers[1], renames)
 
     def table(self, rows: Treebank, columns: Treebank) -> tuple[list[str], list[str], NDArray[np.float64]]:
