@@ -2,6 +2,7 @@
 #pragma once
 #include "bindings.hpp"
 #include "node_weights.hpp"
+#include <unordered_map>
 
 namespace treelet::python {
 
@@ -58,26 +59,41 @@ ordered(const Store &self, IdArray roots) {
 }
 
 // Returns one store with the parts below the roots of several stores, and all those roots in it.
-// Each store is absorbed once.
-template <class Store> auto joined(const std::vector<std::shared_ptr<const Store>> &stores, const std::vector<IdArray> &roots) {
+// Each store is absorbed once. If all stores are the same one, it is returned.
+template <class Store> auto joined(const std::vector<std::shared_ptr<Store>> &stores, const std::vector<IdArray> &roots) {
     if (stores.size() != roots.size()) refuse("one array of roots per store is needed");
     for (std::size_t i = 0; i < stores.size(); ++i) check_ids(roots[i], stores[i]->size(), "root", none);
-    auto store = std::make_shared<Store>();
+    std::shared_ptr<Store> store;
     std::vector<Id> out;
     {
         WithoutGil free;
-        // If most of the first store is needed, copying it, which keeps ids, is faster than absorbing it.
-        const Store *copied = nullptr;
-        if (!stores.empty()) {
-            Marks place(stores[0]->size());
-            if (2 * below(*stores[0], roots[0].data(), roots[0].shape(0), place).size() > stores[0]->size())
-                copied = stores[0].get(), store = std::make_shared<Store>(*copied);
-        }
+        std::vector<const Store *> distinct; // in the order of their first roots
+        std::vector<std::vector<Id>> here;   // per distinct store, all its roots, and then these in the new store
+        std::unordered_map<const Store *, std::size_t> number;
         for (std::size_t i = 0; i < stores.size(); ++i) {
-            const IdArray &theirs = roots[i];
-            const std::vector<Id> here = stores[i].get() == copied ? std::vector<Id>(theirs.data(), theirs.data() + theirs.shape(0))
-                                                                   : store->absorb(*stores[i], theirs.data(), theirs.shape(0));
-            out.insert(out.end(), here.begin(), here.end());
+            const auto [found, is_new] = number.try_emplace(stores[i].get(), distinct.size());
+            if (is_new) distinct.push_back(stores[i].get()), here.emplace_back();
+            here[found->second].insert(here[found->second].end(), roots[i].data(), roots[i].data() + roots[i].shape(0));
+        }
+        // If most of the first store is needed, copying it, which keeps ids, is faster than absorbing it.
+        bool keeps_first = distinct.size() == 1;
+        if (keeps_first) {
+            store = stores[0];
+        } else if (!distinct.empty()) {
+            Marks place(distinct[0]->size());
+            keeps_first = 2 * below(*distinct[0], here[0].data(), here[0].size(), place).size() > distinct[0]->size();
+            store = keeps_first ? std::make_shared<Store>(*distinct[0]) : std::make_shared<Store>();
+        } else {
+            store = std::make_shared<Store>();
+        }
+        for (std::size_t i = keeps_first; i < distinct.size(); ++i)
+            here[i] = store->absorb(*distinct[i], here[i].data(), here[i].size());
+        std::vector<std::size_t> next(distinct.size());
+        for (std::size_t i = 0; i < stores.size(); ++i) {
+            const std::size_t which = number[stores[i].get()];
+            const auto first = here[which].begin() + static_cast<std::ptrdiff_t>(next[which]);
+            out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(roots[i].shape(0)));
+            next[which] += roots[i].shape(0);
         }
     }
     return std::make_pair(store, to_numpy(std::move(out)));

@@ -5,6 +5,7 @@
 #include "code_lines.hpp"
 #include "reduced_copy.hpp"
 #include "syntax.hpp"
+#include <array>
 #include <deque>
 #include <unordered_map>
 
@@ -19,20 +20,6 @@ std::string_view utf8(PyObject *text) {
     if (!bytes) throw nb::python_error();
     return {bytes, static_cast<std::size_t>(n)};
 }
-
-// Pauses the search for reference cycles. A walk creates very many objects that die soon, and no cycles.
-class WithoutCollector {
-  public:
-    WithoutCollector() : enabled_(PyGC_Disable()) {}
-    ~WithoutCollector() {
-        if (enabled_) PyGC_Enable();
-    }
-    WithoutCollector(const WithoutCollector &) = delete;
-    WithoutCollector &operator=(const WithoutCollector &) = delete;
-
-  private:
-    int enabled_;
-};
 
 PyObject *check(PyObject *result) {
     if (!result) throw nb::python_error();
@@ -72,13 +59,13 @@ struct Field {
 // A class of nodes, or of other values.
 struct Kind {
     Id label = none;
-    bool is_node = false, is_unit = false, is_scope = false, stores = false;
+    bool is_node = false, is_unit = false, is_scope = false, stores = false, may_hold_units = true;
     std::vector<Field> fields;
 };
 
 // The Python functions that describe classes and write values: treelet.formats.python_source.
 struct AstRules {
-    nb::object describe;     // class -> (label, fields or None, is_unit, is_scope, stores)
+    nb::object describe;     // class -> (label, fields or None, is_unit, is_scope, stores, may_hold_units)
     nb::object constant;     // the label of a constant
     nb::object other;        // the label of any other value
     nb::object is_docstring; // whether a body begins with a docstring
@@ -86,7 +73,7 @@ struct AstRules {
 
 class AstWalk {
   public:
-    AstWalk(SyntaxReader &reader, CodeLines &lines, AstRules rules) : reader_(reader), lines_(lines), rules_(std::move(rules)) {
+    AstWalk(SyntaxReader &reader, AstRules rules, bool whole) : reader_(reader), rules_(std::move(rules)), whole_(whole) {
         for (auto [name, target] : {std::pair{"lineno", &lineno_},
                                     {"end_lineno", &end_lineno_},
                                     {"col_offset", &column_},
@@ -97,8 +84,8 @@ class AstWalk {
     }
 
     // Adds a tree. The units are nodes of the classes that `describe` marks, or, with `whole`, only the root.
-    SyntaxReader::Damages file(PyObject *root, bool whole) {
-        whole_ = whole;
+    SyntaxReader::Damages file(PyObject *root, CodeLines &lines) {
+        lines_ = &lines;
         visit(root, SyntaxReader::root, 1);
         while (!frames_.empty()) step();
         return reader_.end_file();
@@ -118,6 +105,12 @@ class AstWalk {
 
     const Kind &kind_of(PyObject *object) {
         PyTypeObject *type = Py_TYPE(object);
+        auto &[last, kind] = recent_[(reinterpret_cast<std::uintptr_t>(type) >> 4) % recent_.size()];
+        if (last != type) last = type, kind = &described(type);
+        return *kind;
+    }
+
+    const Kind &described(PyTypeObject *type) {
         const auto found = kinds_.find(type);
         if (found != kinds_.end()) return found->second;
         const nb::tuple described = nb::cast<nb::tuple>(call(rules_.describe, reinterpret_cast<PyObject *>(type)));
@@ -133,7 +126,7 @@ class AstWalk {
                                        nb::cast<bool>(field[2])});
             }
         kind.is_unit = nb::cast<bool>(described[2]), kind.is_scope = nb::cast<bool>(described[3]);
-        kind.stores = nb::cast<bool>(described[4]);
+        kind.stores = nb::cast<bool>(described[4]), kind.may_hold_units = nb::cast<bool>(described[5]);
         return kinds_.emplace(type, std::move(kind)).first->second;
     }
 
@@ -212,6 +205,7 @@ class AstWalk {
     void visit(PyObject *node, std::size_t parent, std::int64_t line) {
         pulse_.add(256);
         const Kind &kind = kind_of(node);
+        if (!kind.may_hold_units && !whole_ && !reader_.is_in_unit()) return;      // not needed
         const nb::object held = nb::steal(PyObject_GenericGetDict(node, nullptr)); // the node keeps it alive
         PyObject *dict = held.ptr();
         if (!dict) PyErr_Clear();
@@ -223,11 +217,11 @@ class AstWalk {
             frame.has_scope = true;
         }
         if (whole_ ? parent == SyntaxReader::root : kind.is_unit) {
-            const std::int64_t end_line = number(get(node, dict, end_lineno_.ptr()), lines_.count());
+            const std::int64_t end_line = number(get(node, dict, end_lineno_.ptr()), lines_->count());
             frame.unit = reader_.begin_unit(frame.index, line, end_line);
             if (PyObject *column = get(node, dict, column_.ptr())) {
-                const std::size_t begin = lines_.byte_at(line, number(column, 0));
-                lines_.hide(begin, begin); // code begins here, even if a damaged statement before has an open string
+                const std::size_t begin = lines_->byte_at(line, number(column, 0));
+                lines_->hide(begin, begin); // code begins here, even if a damaged statement before has an open string
             }
         }
         if (reader_.anonymous()) use_names(node, dict, kind);
@@ -239,9 +233,9 @@ class AstWalk {
         PyObject *dict = held.ptr();
         if (!dict) PyErr_Clear();
         const auto byte = [&](const nb::object &line, const nb::object &column) {
-            return lines_.byte_at(number(get(node, dict, line.ptr()), 0), number(get(node, dict, column.ptr()), 0));
+            return lines_->byte_at(number(get(node, dict, line.ptr()), 0), number(get(node, dict, column.ptr()), 0));
         };
-        lines_.hide(byte(lineno_, column_), byte(end_lineno_, end_column_));
+        lines_->hide(byte(lineno_, column_), byte(end_lineno_, end_column_));
     }
 
     // Adds one value of a field.
@@ -295,13 +289,14 @@ class AstWalk {
     }
 
     SyntaxReader &reader_;
-    CodeLines &lines_;
+    CodeLines *lines_ = nullptr;
     AstRules rules_;
     nb::object lineno_, end_lineno_, column_, end_column_, ctx_, name_;
     std::unordered_map<PyTypeObject *, Kind> kinds_;
-    std::deque<Frame> frames_; // references stay valid while children are visited
+    std::array<std::pair<PyTypeObject *, const Kind *>, 256> recent_{}; // some of them, found faster
+    std::deque<Frame> frames_;                                          // references stay valid while children are visited
     std::vector<std::string> scopes_;
-    bool whole_ = false;
+    bool whole_;
     Pulse pulse_;
 };
 
@@ -378,15 +373,14 @@ class NodeRules {
 
 class NodeWalk {
   public:
-    NodeWalk(SyntaxReader &reader, CodeLines &lines, nb::handle type, const NodeRules &rules, bool values, nb::object name_of)
-        : reader_(reader), lines_(lines), rules_(rules), kind_id_(type, "kind_id"), children_(type, "children"),
-          named_(type, "named_child_count"), start_(type, "start_byte"), end_(type, "end_byte"), has_error_(type, "has_error"),
-          values_(values), name_of_(std::move(name_of)), labels_(rules.kinds.size() + 1, none) {}
+    NodeWalk(SyntaxReader &reader, nb::handle type, const NodeRules &rules, bool whole, bool values)
+        : reader_(reader), rules_(rules), kind_id_(type, "kind_id"), children_(type, "children"), named_(type, "named_child_count"),
+          start_(type, "start_byte"), end_(type, "end_byte"), has_error_(type, "has_error"), values_(values), whole_(whole),
+          labels_(rules.kinds.size() + 1, none) {}
 
-    SyntaxReader::Damages file(PyObject *root, std::string_view source, bool whole) {
-        source_ = source;
+    SyntaxReader::Damages file(PyObject *root, std::string_view source, CodeLines &lines, nb::object name_of) {
+        lines_ = &lines, source_ = source, name_of_ = std::move(name_of);
         line_ = 1, line_end_ = next_line(0);
-        whole_ = whole;
         cursor_ = nb::getattr(nb::handle(root), "walk")();
         walk();
         return reader_.end_file();
@@ -505,7 +499,7 @@ class NodeWalk {
         ++above.children;
         if (what != delimiter && what != token && what != kept_token) ++above.named_children;
         if (what == dropped) {
-            lines_.hide(start_.number(node.ptr()), end_.number(node.ptr()));
+            lines_->hide(start_.number(node.ptr()), end_.number(node.ptr()));
             return false;
         }
         if (what == delimiter) return false;
@@ -546,7 +540,7 @@ class NodeWalk {
             PyObject *unit = frame.node.ptr();
             const State state = is_lost ? State::lost : has_error_(unit).ptr() == Py_True ? State::damaged : State::whole;
             // A unit may end with a line break, which belongs to its last line.
-            const std::int64_t end_line = lines_.line_of(std::max(start + 1, end_.number(unit)) - 1);
+            const std::int64_t end_line = lines_->line_of(std::max(start + 1, end_.number(unit)) - 1);
             frame.unit = reader_.begin_unit(index, line, end_line, state);
         }
         frames_.push_back(std::move(frame));
@@ -579,10 +573,10 @@ class NodeWalk {
     }
 
     SyntaxReader &reader_;
-    CodeLines &lines_;
+    CodeLines *lines_ = nullptr;
     const NodeRules &rules_;
     Getter kind_id_, children_, named_, start_, end_, has_error_;
-    bool values_, whole_ = false;
+    bool values_, whole_;
     nb::object name_of_, cursor_;
     std::vector<Id> labels_; // by kind, the last one for errors; none until it is needed
     std::string_view source_;
@@ -629,63 +623,96 @@ class Chunks {
 
 using Columns = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
 
-Columns results(SyntaxReader &self, CodeLines &source, const SyntaxReader::Damages &damaged) {
+Columns columns(SyntaxReader &reader, CodeLines &source, const SyntaxReader::Damages &damaged) {
+    SyntaxReader::Results found = reader.take_results();
     std::vector<std::int64_t> lines, end_lines, code_lines;
     nb::list names, skipped;
-    for (const SyntaxReader::Unit &unit : self.units()) {
+    for (const SyntaxReader::Unit &unit : found.units) {
         lines.push_back(unit.line), end_lines.push_back(unit.end_line);
         code_lines.push_back(source.between(unit.first_line, unit.end_line));
         names.append(nb::str(unit.name.data(), unit.name.size()));
     }
     for (const auto &[line, state] : damaged) skipped.append(nb::make_tuple(line, static_cast<int>(state)));
-    return nb::make_tuple(self.store, to_numpy(std::move(self.roots)), to_numpy(std::move(lines)), to_numpy(std::move(end_lines)),
-                          names, to_numpy(std::move(self.node_lines)), to_numpy(std::move(self.node_begins)),
-                          to_numpy(std::move(self.node_ends)), to_numpy(std::move(code_lines)), skipped);
+    return nb::make_tuple(reader.store(), to_numpy(std::move(found.roots)), to_numpy(std::move(lines)),
+                          to_numpy(std::move(end_lines)), names, to_numpy(std::move(found.node_lines)),
+                          to_numpy(std::move(found.node_begins)), to_numpy(std::move(found.node_ends)),
+                          to_numpy(std::move(code_lines)), skipped);
 }
+
+// Reads files of one language with the same options into one store.
+class AstReader {
+  public:
+    AstReader(std::shared_ptr<Store> store, bool whole, bool anonymous, AstRules rules)
+        : reader_(anonymous, std::move(store)), walk_(reader_, std::move(rules), whole) {}
+    AstReader(const AstReader &) = delete;
+    AstReader &operator=(const AstReader &) = delete;
+
+    Columns read(const nb::typed<nb::list, nb::any> &roots, const nb::str &text) {
+        CodeLines lines(utf8(text.ptr()), true);
+        SyntaxReader::Damages damaged;
+        for (nb::handle root : roots) {
+            const auto more = walk_.file(root.ptr(), lines);
+            damaged.insert(damaged.end(), more.begin(), more.end());
+        }
+        return columns(reader_, lines, damaged);
+    }
+
+  private:
+    SyntaxReader reader_;
+    AstWalk walk_;
+};
+
+class NodeReader {
+  public:
+    NodeReader(std::shared_ptr<Store> store, bool whole, bool anonymous, nb::object type, std::shared_ptr<const NodeRules> rules,
+               bool values)
+        : reader_(anonymous, std::move(store)), rules_(std::move(rules)), walk_(reader_, type, *rules_, whole, values) {}
+    NodeReader(const NodeReader &) = delete;
+    NodeReader &operator=(const NodeReader &) = delete;
+
+    Columns read(const nb::object &root, const nb::bytes &source, nb::object name_of) {
+        const std::string_view text(source.c_str(), source.size());
+        CodeLines lines(text, false);
+        return columns(reader_, lines, walk_.file(root.ptr(), text, lines, std::move(name_of)));
+    }
+
+  private:
+    SyntaxReader reader_;
+    std::shared_ptr<const NodeRules> rules_;
+    NodeWalk walk_;
+};
 
 } // namespace
 
 namespace treelet::python {
 
 void bind_syntax(nb::module_ &m) {
-    m.def(
-        "read_ast",
-        [](nb::typed<nb::list, nb::any> roots, nb::str text, bool whole, bool anonymous, nb::object describe, nb::object constant,
-           nb::object other, nb::object is_docstring) {
-            SyntaxReader reader(anonymous);
-            CodeLines lines(utf8(text.ptr()), true);
-            AstWalk walk(reader, lines, {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)});
-            SyntaxReader::Damages damaged;
-            for (nb::handle root : roots) {
-                const auto more = walk.file(root.ptr(), whole);
-                damaged.insert(damaged.end(), more.begin(), more.end());
-            }
-            return results(reader, lines, damaged);
-        },
-        "roots"_a, "text"_a, "whole"_a, "anonymous"_a, "describe"_a, "constant"_a.none(), "other"_a, "is_docstring"_a,
-        "Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots; for each "
-        "unit "
-        "its first and last line and its qualified name; the lines of nodes, and for each unit the begin and end of its nodes in "
-        "them and its number of lines with code; the line of each skipped unit and why: 1 it contains a syntax error, 2 a syntax "
-        "error is outside units, 3 too many units are inside each other in it.");
+    nb::class_<AstReader>(m, "AstReader",
+                          "Stores the units of trees of ast nodes, or with whole=True the trees themselves, of many files in one "
+                          "store. After an exception, it must not be used again.")
+        .def(
+            "__init__",
+            [](AstReader *self, std::shared_ptr<Store> store, bool whole, bool anonymous, nb::object describe, nb::object constant,
+               nb::object other, nb::object is_docstring) {
+                new (self) AstReader(std::move(store), whole, anonymous,
+                                     {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)});
+            },
+            "store"_a, "whole"_a, "anonymous"_a, "describe"_a, "constant"_a.none(), "other"_a, "is_docstring"_a)
+        .def("read", &AstReader::read, "roots"_a, "text"_a,
+             "Read a file. Return the store, the roots; for each unit its first and last line and its qualified name; the lines "
+             "of nodes, and for each unit the begin and end of its nodes in them and its number of lines with code; the line of "
+             "each skipped unit and why: 1 it contains a syntax error, 2 a syntax error is outside units, 3 too many units are "
+             "inside each other in it.");
     nb::class_<NodeRules>(m, "NodeRules",
                           "What becomes of the nodes of a language: treatments and labels of the kinds, paths from bound names "
                           "upwards, with (kind, field, position) per step, and a name that is never bound.")
         .def(nb::init<ByteArray, std::vector<std::string>, const std::vector<NodeRules::Steps> &, std::string>(), "treatments"_a,
              "labels"_a, "bindings"_a, "never_bound"_a);
-    m.def(
-        "read_nodes",
-        [](nb::object root, nb::bytes source, const NodeRules &rules, bool whole, bool anonymous, bool values, nb::object name_of) {
-            const WithoutCollector paused;
-            const std::string_view text(source.c_str(), source.size());
-            SyntaxReader reader(anonymous);
-            CodeLines lines(text, false);
-            NodeWalk walk(reader, lines, root.type(), rules, values, std::move(name_of));
-            const auto damaged = walk.file(root.ptr(), text, whole);
-            return results(reader, lines, damaged);
-        },
-        "root"_a, "source"_a, "rules"_a, "whole"_a, "anonymous"_a, "values"_a, "name_of"_a,
-        "Store the units of a tree of tree-sitter nodes, as read_ast does.");
+    nb::class_<NodeReader>(m, "NodeReader",
+                           "Stores the units of trees of tree-sitter nodes, which are of this type, as AstReader does.")
+        .def(nb::init<std::shared_ptr<Store>, bool, bool, nb::object, std::shared_ptr<const NodeRules>, bool>(), "store"_a,
+             "whole"_a, "anonymous"_a, "type"_a, "rules"_a, "values"_a)
+        .def("read", &NodeReader::read, "root"_a, "source"_a, "name_of"_a, "Read a file, as AstReader does.");
     m.def(
         "reduced_copy",
         [](const Store &store, ByteArray marked, const std::vector<std::string> &labels,

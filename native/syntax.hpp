@@ -3,7 +3,8 @@
 //
 // A walker visits a file once, parents before children, and reports nodes, names and units. At the
 // end of the file, every unit becomes a tree of the store. Names that a unit binds can be replaced by
-// $0, $1, ..., separately for each unit, which is why units are stored after the walk.
+// $0, $1, ..., separately for each unit, which is why units are stored after the walk. One reader reads
+// many files into one store. After an exception, it must not be used again.
 #pragma once
 #include "pulse.hpp"
 #include "store.hpp"
@@ -76,7 +77,7 @@ class SyntaxReader {
     // are replaced.
     static constexpr std::size_t max_nesting = 100;
 
-    explicit SyntaxReader(bool anonymous) : anonymous_(anonymous) {}
+    SyntaxReader(bool anonymous, std::shared_ptr<Store> store) : anonymous_(anonymous), store_(std::move(store)) {}
     bool anonymous() const { return anonymous_; }
 
     // --- during the walk over a file ------------------------------------------------------------------------
@@ -127,19 +128,22 @@ class SyntaxReader {
                 continue;
             }
             store_unit(unit);
-            stored_.push_back(std::move(unit));
+            results_.units.push_back(std::move(unit));
         }
         outermost_ = 0;
         label_.clear(), arity_.clear(), line_.clear(), uses_.clear(), units_.clear();
         return damaged;
     }
 
-    // The results.
-    std::shared_ptr<Store> store = std::make_shared<Store>();
-    std::vector<Id> roots;
-    std::vector<std::int32_t> node_lines;             // of the nodes of all units, parents before children
-    std::vector<std::int64_t> node_begins, node_ends; // per unit, in node_lines; inner units share the lines of outer ones
-    const std::vector<Unit> &units() const { return stored_; }
+    // The stored units of a file.
+    struct Results {
+        std::vector<Unit> units;
+        std::vector<Id> roots;
+        std::vector<std::int32_t> node_lines;             // of the nodes of all units, parents before children
+        std::vector<std::int64_t> node_begins, node_ends; // per unit, in node_lines; inner units share the lines of outer ones
+    };
+    Results take_results() { return std::exchange(results_, {}); }
+    const std::shared_ptr<Store> &store() const { return store_; }
 
     static constexpr std::size_t root = static_cast<std::size_t>(-1);
 
@@ -152,7 +156,15 @@ class SyntaxReader {
     Id here(Id label) {
         if (static_cast<std::size_t>(label) >= here_.size()) here_.resize(labels_.label_count(), none);
         Id &id = here_[label];
-        if (id == none) id = store->add_label(labels_.label_text(label));
+        if (id == none) id = store_->add_label(labels_.label_text(label));
+        return id;
+    }
+
+    // Most nodes are leaves, and a leaf follows from its label.
+    Id leaf(Id label) {
+        if (static_cast<std::size_t>(label) >= leaf_.size()) leaf_.resize(store_->label_count(), none);
+        Id &id = leaf_[label];
+        if (id == none) id = store_->add_node(label, nullptr, 0);
         return id;
     }
 
@@ -169,7 +181,7 @@ class SyntaxReader {
         while (static_cast<Id>(numbered_.size()) < next) {
             std::string text(1, '$');
             text += std::to_string(numbered_.size());
-            numbered_.push_back(store->add_label(text));
+            numbered_.push_back(store_->add_label(text));
         }
     }
 
@@ -188,11 +200,16 @@ class SyntaxReader {
             }
             const std::size_t n = static_cast<std::size_t>(arity_[i]);
             std::reverse(stack_.end() - static_cast<std::ptrdiff_t>(n), stack_.end());
-            const Id node = store->add_node(label, stack_.data() + stack_.size() - n, n);
-            stack_.resize(stack_.size() - n);
-            stack_.push_back(node);
+            if (n) {
+                const Id node = store_->add_node(label, stack_.data() + stack_.size() - n, n);
+                stack_.resize(stack_.size() - n);
+                stack_.push_back(node);
+            } else {
+                stack_.push_back(leaf(label));
+            }
         }
-        roots.push_back(stack_.back());
+        results_.roots.push_back(stack_.back());
+        auto &node_lines = results_.node_lines;
         const auto first = line_.begin() + static_cast<std::ptrdiff_t>(unit.first),
                    last = line_.begin() + static_cast<std::ptrdiff_t>(unit.last);
         unit.first_line = std::min<std::int64_t>(unit.line, *std::min_element(first, last));
@@ -200,8 +217,8 @@ class SyntaxReader {
             node_lines.insert(node_lines.end(), first, last);
             outermost_ = unit.last;
         }
-        node_ends.push_back(static_cast<std::int64_t>(node_lines.size() - (outermost_ - unit.last)));
-        node_begins.push_back(node_ends.back() - (last - first));
+        results_.node_ends.push_back(static_cast<std::int64_t>(node_lines.size() - (outermost_ - unit.last)));
+        results_.node_begins.push_back(results_.node_ends.back() - (last - first));
         if (anonymous_)
             for (std::size_t i = unit.first_name; i < unit.last_name; ++i) replaced_[uses_[i].label] = none;
     }
@@ -209,15 +226,20 @@ class SyntaxReader {
     static constexpr Id bound = -2; // not none, and not a number yet
 
     bool anonymous_;
+    std::shared_ptr<Store> store_;
+    Results results_;
     Store labels_; // only its labels are used: of all nodes, also outside units
     std::string escaped_;
     std::vector<Id> label_, arity_; // per node of the file; -2 - label marks a name
     std::vector<std::int32_t> line_;
     std::vector<Use> uses_;
-    std::vector<Unit> units_, stored_;
-    std::vector<std::size_t> open_;                      // the units that have not ended, outermost first
-    std::size_t outermost_ = 0;                          // the node after the last outermost unit that was stored
-    std::vector<Id> here_, replaced_, numbered_, stack_; // by label: in the store, its number; by number; open nodes
+    std::vector<Unit> units_;
+    std::vector<std::size_t> open_;   // the units that have not ended, outermost first
+    std::size_t outermost_ = 0;       // the node after the last outermost unit that was stored
+    std::vector<Id> here_, replaced_; // by label: the label in the store, and the number of a name
+    std::vector<Id> leaf_;            // by label of the store
+    std::vector<Id> numbered_;        // by number: the label in the store
+    std::vector<Id> stack_;           // the children whose parents follow
     Pulse pulse_;
 };
 

@@ -706,10 +706,17 @@ def string_distances(a: Sequence[bytes], b: Sequence[bytes], limit: int | None =
     Levenshtein distances of all pairs of sequences of 32-bit numbers. A distance above the limit is given as limit + 1. A normalized distance is divided by the larger length.
     """
 
-def read_ast(roots: list[Any], text: str, whole: bool, anonymous: bool, describe: object, constant: object | None, other: object, is_docstring: object) -> tuple[Any, ...]:
+class AstReader:
     """
-    Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots; for each unit its first and last line and its qualified name; the lines of nodes, and for each unit the begin and end of its nodes in them and its number of lines with code; the line of each skipped unit and why: 1 it contains a syntax error, 2 a syntax error is outside units, 3 too many units are inside each other in it.
+    Stores the units of trees of ast nodes, or with whole=True the trees themselves, of many files in one store. After an exception, it must not be used again.
     """
+
+    def __init__(self, store: Store, whole: bool, anonymous: bool, describe: object, constant: object | None, other: object, is_docstring: object) -> None: ...
+
+    def read(self, roots: list[Any], text: str) -> tuple[Any, ...]:
+        """
+        Read a file. Return the store, the roots; for each unit its first and last line and its qualified name; the lines of nodes, and for each unit the begin and end of its nodes in them and its number of lines with code; the line of each skipped unit and why: 1 it contains a syntax error, 2 a syntax error is outside units, 3 too many units are inside each other in it.
+        """
 
 class NodeRules:
     """
@@ -718,8 +725,15 @@ class NodeRules:
 
     def __init__(self, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], bindings: Sequence[Sequence[tuple[int, int, int]]], never_bound: str) -> None: ...
 
-def read_nodes(root: object, source: bytes, rules: NodeRules, whole: bool, anonymous: bool, values: bool, name_of: object) -> tuple[Any, ...]:
-    """Store the units of a tree of tree-sitter nodes, as read_ast does."""
+class NodeReader:
+    """
+    Stores the units of trees of tree-sitter nodes, which are of this type, as AstReader does.
+    """
+
+    def __init__(self, store: Store, whole: bool, anonymous: bool, type: object, rules: NodeRules, values: bool) -> None: ...
+
+    def read(self, root: object, source: bytes, name_of: object) -> tuple[Any, ...]:
+        """Read a file, as AstReader does."""
 
 def reduced_copy(store: Store, marked: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], base: Store | None = None) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """

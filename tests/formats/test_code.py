@@ -336,7 +336,7 @@ def test_python_that_is_hard_to_read(source: str, options: dict[str, Any], tmp_p
 def test_values_are_escaped_as_in_python(text: str) -> None:
     constant = ast.Constant(text)
     rules = SyntaxAdapter().native_rules(ast.AST)
-    store, roots, *_ = _core.read_ast([constant], "", True, False, *rules)
+    store, roots, *_ = _core.AstReader(_core.Store(), True, False, *rules).read([constant], "")
     leaf = tl.Treebank.from_columns(tl.formats.base.Columns(store, roots))[0]
     assert leaf is not None
     assert leaf.words() == [_value_label(text)]

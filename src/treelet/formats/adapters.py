@@ -6,6 +6,7 @@ children of a node; `flatten` and `located` do the rest, without recursion.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from abc import ABC, abstractmethod
@@ -13,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from functools import lru_cache
 from types import UnionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -242,17 +243,20 @@ class SyntaxAdapter(_Adapter):
         """Return the functions by which `_core.read_ast` writes the same trees as this adapter.
 
         The first one describes a class: its label, its fields (name, kind of field, whether it always binds names)
-        or None if it is not a class of nodes, and whether its nodes are units, begin a scope, or mark a name as
-        written. The others return the label of a constant (None if only types are written), the label of any other
+        or None if it is not a class of nodes, and whether its nodes are units, begin a scope, mark a name as
+        written, or may have units inside. The others return the label of a constant (None if only types are written), the label of any other
         value, and whether a body begins with a docstring.
         """
+        statements = all(issubclass(unit, ast.stmt) for unit in get_args(units) or (units,))
 
         def describe(kind: type) -> tuple[Any, ...]:
             if not hasattr(kind, "_fields"):
-                return kind.__name__, None, False, False, False
+                return kind.__name__, None, False, False, False, False
+            may_hold_units = not (statements and issubclass(kind, ast.expr))
             label, fields = _fields(kind, self._ctx, self._docstrings)
             described = tuple((name, holds, (label, name) in _BINDING) for name, holds in fields)
-            return label, described, issubclass(kind, units), label in _SCOPES, label in ("Store", "Del")
+            stores = label in ("Store", "Del")
+            return label, described, issubclass(kind, units), label in _SCOPES, stores, may_hold_units
 
         constant = (lambda value: _value_label(_text(value))) if self._values else None
         return describe, constant, lambda value: _value_label(repr(value)), _is_docstring

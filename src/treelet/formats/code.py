@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import io
 import os
 import re
@@ -10,11 +11,11 @@ import sys
 import time
 import tokenize
 import warnings
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from treelet.formats.files import NOT_VALID, PathLike, Source, not_text, text_so
 from treelet.formats.languages import BY_SUFFIX, LANGUAGES, UNITS, find_language
 from treelet.formats.places import Places
 from treelet.resources import available, in_bytes
+
+_Reader = TypeVar("_Reader")
 
 # --- Python ------------------------------------------------------------------------------------------------------------
 
@@ -115,12 +118,37 @@ def _read_python(
 ) -> Document:
     """Read Python source. The options are those of `python_trees`."""
     options: dict[str, Any] = {"constants": constants, "identifiers": identifiers, "docstrings": docstrings, "ctx": ctx}
-    rules = SyntaxAdapter(**options).native_rules(_unit_class(each))
-    text = _python_text(source)
-    module = _python_module(text, source)
-    roots = module.body if each == "statement" else [module]
-    whole = each in ("module", "statement")
-    return _syntax_document(source, each, _core.read_ast(roots, text, whole, identifiers == "anonymous", *rules))
+
+    def new_reader(store: _core.Store) -> _core.AstReader:
+        whole = each in ("module", "statement")
+        rules = SyntaxAdapter(**options).native_rules(_unit_class(each))
+        return _core.AstReader(store, whole, identifiers == "anonymous", *rules)
+
+    with _reader(source, ("python", each, *options.values()), new_reader) as reader:
+        text = _python_text(source)
+        columns = reader.read(_roots(_python_module(text, source), each), text)  # the nodes end here
+    return _syntax_document(source, each, columns)
+
+
+def _roots(module: ast.Module, each: str) -> list[Any]:
+    return module.body if each == "statement" else [module]
+
+
+@contextmanager
+def _reader(source: Source, key: tuple[Any, ...], new: Callable[[_core.Store], _Reader]) -> Iterator[_Reader]:
+    """Yield the reader of a file, which is the one of earlier files with the same key, if there are some.
+
+    Meanwhile, the search for reference cycles is paused: a parser creates very many objects that die soon, and no cycles.
+    """
+    reader = source.shared.pop(key, None) or new(source.shared.setdefault("store", _core.Store()))
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield reader
+    finally:
+        if paused:
+            gc.enable()
+    source.shared[key] = reader  # not after an exception
 
 
 def _syntax_document(source: Source, each: str, columns: tuple[Any, ...]) -> Document:
@@ -273,17 +301,14 @@ def _read_code_file(
         raise FormatError(str(error), source.name) from None
     if each not in UNITS and not rules.has_kind(each):
         raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of {rules.title}", each)
-    root = root_node(text, grammar, source)
-    anonymous = identifiers == "anonymous"
-    columns = _core.read_nodes(
-        root,
-        text,
-        rules.node_rules(each, nodes == "concrete", anonymous),
-        each == "file",
-        anonymous,
-        constants == "values",
-        partial(_name_of, text),
-    )
+    anonymous, values = identifiers == "anonymous", constants == "values"
+
+    def new_reader(store: _core.Store) -> _core.NodeReader:
+        node_rules = rules.node_rules(each, nodes == "concrete", anonymous)
+        return _core.NodeReader(store, each == "file", anonymous, import_module("tree_sitter").Node, node_rules, values)
+
+    with _reader(source, (rules.name, each, nodes, anonymous, values), new_reader) as reader:
+        columns = reader.read(root_node(text, grammar, source), text, partial(_name_of, text))
     return _syntax_document(source, each, columns)
 
 

@@ -345,6 +345,8 @@ class Source:
         check_one_of("on_error", on_error, ON_ERROR)
         self.stream, self.name, self.on_error = stream, name, on_error
         self.log = SkipLog()
+        self.shared: dict[Any, Any] = {}
+        """What readers keep from one file to the next, if several files are read into one document."""
         self._item = _ItemGuard(self)
         try:
             "".encode(encoding)  # rejects unknown encodings, and codecs that are not for text

@@ -398,6 +398,7 @@ def read_code_document(
             )
     size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
     options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
+    shared: dict[Any, Any] = {}
 
     def read(file: File, log: SkipLog) -> Document:
         try:
@@ -421,7 +422,7 @@ def read_code_document(
 
     def read_with(file: File, log: SkipLog, own_parser: str) -> Document:
         with open_source(file, encoding, on_error) as source, _naming_memory(source):
-            source.log = log
+            source.log, source.shared = log, shared
             rules = find_language(only, source.name)
             if rules.name == own_parser:
                 units = "module" if each == "file" else each
