@@ -716,7 +716,7 @@ void bind_syntax(nb::module_ &m) {
     m.def(
         "reduced_copy",
         [](const Store &store, ByteArray marked, const std::vector<std::string> &labels,
-           std::optional<std::shared_ptr<Store>> base) {
+           std::optional<std::shared_ptr<Store>> base, const std::optional<std::string> &leaf) {
             if (marked.shape(0) != store.size() || labels.size() != store.label_count())
                 refuse("there must be a mark for each node and a name for each label");
             auto copy = base ? std::make_shared<Store>(std::shared_ptr<const Store>(*base)) : std::make_shared<Store>();
@@ -724,13 +724,13 @@ void bind_syntax(nb::module_ &m) {
             {
                 WithoutGil free;
                 for (const std::string &label : labels) numbers.push_back(copy->add_label(label));
-                nodes = reduced_copy(store, *copy, marked.data(), numbers);
+                nodes = reduced_copy(store, *copy, marked.data(), numbers, leaf ? std::optional(copy->add_label(*leaf)) : std::nullopt);
             }
             return std::make_pair(copy, to_numpy(std::move(nodes)));
         },
-        "store"_a, "marked"_a, "labels"_a, "base"_a = nb::none(),
-        "Copy all nodes, without marked nodes below others and with other labels, to a new store over a base. Return the store and "
-        "the copy of each node.");
+        "store"_a, "marked"_a, "labels"_a, "base"_a = nb::none(), "leaf"_a = nb::none(),
+        "Copy all nodes, without marked nodes below others and with other labels, to a new store over a base. All leaves below "
+        "others get the label `leaf` if it is given. Return the store and the copy of each node.");
     nb::class_<Chunks>(
         m, "Chunks",
         "Text that tree-sitter reads in pieces. `check` is called with the offset of each piece; if it raises an error, "

@@ -18,17 +18,17 @@ template <class T> class Segmented {
     // the new column shares that base and copies the rest.
     static Segmented over(const Segmented &base) {
         Segmented out;
-        if (base.first_ > 0)
+        if (base.extends_)
             out = base;
         else
-            out.base_ = base.own_.data(), out.first_ = base.own_.size();
+            out.base_ = base.own_.data(), out.first_ = base.own_.size(), out.extends_ = true;
         return out;
     }
 
     // Returns whether the items are contiguous.
     bool whole() const { return first_ == 0 || own_.empty(); }
     // Replaces the content by items that somebody else keeps alive.
-    void view(const T *data, std::size_t size) { base_ = data, first_ = size, own_.clear(); }
+    void view(const T *data, std::size_t size) { base_ = data, first_ = size, extends_ = true, own_.clear(); }
 
     std::size_t size() const { return first_ + own_.size(); }
     const T &operator[](std::size_t i) const { return i < first_ ? base_[i] : own_[i - first_]; }
@@ -48,6 +48,7 @@ template <class T> class Segmented {
   private:
     const T *base_ = nullptr;
     std::size_t first_ = 0;
+    bool extends_ = false; // also if the other column is empty
     std::vector<T> own_;
 };
 

@@ -27,8 +27,8 @@ def report(tmp_path: Path) -> Any:
         (tmp_path / f"{name}.py").write_text(body(name, middle), encoding="utf-8")
     members = [
         SimpleNamespace(
-            file=str(tmp_path / f"{name}.py"), line=1, end_line=end, name=name, similarity=similarity, statements=34,
-            shared_statements=33,
+            file=str(tmp_path / f"{name}.py"), line=1, end_line=end, name=name, similarity=similarity,
+            common_statements="33 of 34 statements are the same",
         )
         for name, end, similarity in zip(texts, (35, 35, 36), (1.0, 0.9, 0.8), strict=True)
     ]  # fmt: skip

@@ -51,10 +51,10 @@ def test_a_line_break_in_a_file_name_is_escaped(tmp_path: Path, monkeypatch: pyt
 
 def test_text(code: Path) -> None:
     lines = succeed("clones", "src").stdout.splitlines()
-    assert lines[0].startswith("1. 2 functions, similarity 0.9")
+    assert lines[0].startswith("1. 2 functions, similarity 0.89")
     assert lines[0].endswith(", 9 lines could be saved")
     assert lines[1] == "   medoid  src/a.py:1 first"
-    assert lines[2].startswith("     0.9")
+    assert lines[2].startswith("     0.89")
     assert lines[2].endswith("  src/b.py:2 second")
     assert lines[3:7] == [
         "           9 of 10 statements are the same; line 11 changed",

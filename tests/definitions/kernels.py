@@ -5,12 +5,13 @@ Most of them take exponential time in the size of a tree.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache, singledispatch
 from itertools import combinations, product
-from math import exp, fsum, prod, sqrt
+from math import ceil, exp, fsum, prod, sqrt
 from typing import Any, NamedTuple
 
 from treelet import kernels
@@ -541,29 +542,40 @@ def on_columns(kernel: kernels.On, inner: Slow) -> Slow:
 @definition.register
 def _statement_overlap(kernel: kernels.StatementOverlap) -> Slow:
     def overlap(a: Tree | None, b: Tree | None) -> float:
-        first, second = (Counter(statements(tree)) if tree is not None else Counter() for tree in (a, b))
-        total = first.total() + second.total()
-        return 2 * (first & second).total() / total if total else 0.0
+        first, second = (Counter(parts(tree)) if tree is not None else Counter() for tree in (a, b))
+        total = weight(first) + weight(second)
+        return 2 * weight(first & second) / total if total else 0.0
+
+    def parts(tree: Tree) -> list[tuple[bool, str, int]]:
+        pairs = [(form, part) for form in (False, True) for part in statements(tree, form)]
+        return [(form, str(part), sum(1 for _ in part.nodes())) for form, part in pairs]
+
+    def weight(counts: Counter[tuple[bool, str, int]]) -> int:
+        return sum(count * ceil(sqrt(size)) for (_, _, size), count in counts.items())
 
     return overlap
 
 
 BLOCKS = {"block", "statement_block", "compound_statement", "class_body", "statement_list", "handlers", "then"}
 """Some labels of blocks, for random trees."""
+PYTHON_STATEMENTS = {kind.__name__ for kind in ast.stmt.__subclasses__()}
 
 
-def statements(tree: Tree) -> list[str]:
-    """Return the statements of a tree, each without the blocks and statements inside it.
+def statements(tree: Tree, form: bool = False) -> list[Tree]:
+    """Return the statements of a tree, each without the blocks and statements inside it, or their forms.
 
-    >>> statements(Tree.parse("(if_statement (x $1) (block (f x) (return_statement $2)))"))
+    >>> tree = Tree.parse("(if_statement (x $1) (block (f x) (return_statement $2)))")
+    >>> [str(one) for one in statements(tree)]
     ['(if_statement (x $))', '(f x)', '(return_statement $)']
+    >>> [str(one) for one in statements(tree, form=True)]
+    ['(if_statement (x leaf))', '(f leaf)', '(return_statement leaf)']
     """
 
     def is_block(node: Tree) -> bool:
         if not node.children:
             return False
         if node.label in ("body", "orelse"):
-            return node.children[0].label in ("Return", "If", "Expr")
+            return node.children[0].label in PYTHON_STATEMENTS
         if node.label == "expression_statement" and len(node.children) == 1:
             return is_inner(node.children[0])
         return node.label in BLOCKS
@@ -577,19 +589,20 @@ def statements(tree: Tree) -> list[str]:
         return has_block or (named and node.label not in BLOCKS)
 
     def header(node: Tree) -> Tree:
-        kept = [header(child) for child in node.children if not is_block(child) and not is_inner(child)]
-        return Tree(re.sub(r"^\$\d+$", "$", node.label), kept)
+        kept = [child for child in node.children if not is_block(child) and not is_inner(child)]
+        below = [Tree("leaf") if form and not child.children else header(child) for child in kept]
+        return Tree(re.sub(r"^\$\d+$", "$", node.label), below)
 
-    def below(node: Tree) -> list[str]:
+    def below(node: Tree) -> list[Tree]:
         found = []
         for child in node.children:
             direct = is_block(node) and not child.label.endswith("parameters")
             if not is_block(child) and (direct or (is_inner(child) and not child.label.endswith("parameters"))):
-                found.append(str(header(child)))
+                found.append(header(child))
             found += below(child)
         return found
 
-    return [str(header(tree)), *below(tree)]
+    return [header(tree), *below(tree)]
 
 
 @definition.register

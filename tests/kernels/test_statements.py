@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -38,10 +39,34 @@ def test_equal_to_the_definition(X: list[Tree], Y: list[Tree]) -> None:
     assert np.linalg.eigvalsh(OVERLAP(X))[0] > -1e-12
 
 
+@settings(max_examples=trials(1000))
+@given(trees, st.lists(st.sampled_from(LABELS), min_size=1, max_size=4))
+def test_other_leaves(tree: Tree, labels: list[str]) -> None:
+    """A statement with other leaves has the same form."""
+    names = cycle(labels)
+
+    def relabeled(node: Tree) -> Tree:
+        return Tree(node.label, [*map(relabeled, node.children)]) if node.children else Tree(next(names))
+
+    both = [tree, relabeled(tree)]
+    assert OVERLAP(both)[0, 1] == definition(OVERLAP)(*both)
+
+
+def test_a_node_that_loses_its_children_is_not_a_leaf() -> None:
+    """Its label remains in the form of a statement."""
+    texts = [f"(f (block (g {inside})))" for inside in ("(x (return_statement a))", "(y (return_statement a))", "x", "y")]
+    functions = [*map(Tree.parse, texts)]
+    expected = [[definition(OVERLAP)(one, other) for other in functions] for one in functions]
+    np.testing.assert_array_equal(OVERLAP(functions), expected)
+    assert expected[0][1] < expected[2][3]
+
+
 def test_missing_trees() -> None:
     bank = Treebank(["(f x)", None])
     np.testing.assert_array_equal(OVERLAP(bank), [[1, 0], [0, 0]])
     np.testing.assert_array_equal(OVERLAP.diag(bank), [1, 0])
+    np.testing.assert_array_equal(OVERLAP(["(f x)"], bank[1:]), [[0]])
+    np.testing.assert_array_equal(OVERLAP(bank[1:], ["(f x)"]), [[0]])
 
 
 def test_search_and_index() -> None:
@@ -96,7 +121,7 @@ def test_languages(language: str) -> None:
     first, second, size = CODE[language]
     files = [io.StringIO(first), io.StringIO(second)]
     bank = tl.read_code(files, language=language, identifiers="anonymous")
-    np.testing.assert_array_equal(_Statements.of(bank).sizes, [size, size])
+    np.testing.assert_array_equal(np.diff(_Statements.of(bank).start), [2 * size, 2 * size])  # each with its form
     np.testing.assert_array_equal(OVERLAP(bank), np.ones((2, 2)))
 
 

@@ -25,7 +25,7 @@ def difference(kind: str, medoid: tuple[int, int] | None, member: tuple[int, int
 
 
 def member(file: Path | str, line: int, end_line: int, name: str, similarity: float = 0.9) -> Any:
-    statements = {"statements": 7, "shared_statements": 6}
+    statements = {"common_statements": "6 of 7 statements are the same"}
     return SimpleNamespace(file=str(file), line=line, end_line=end_line, name=name, similarity=similarity, **statements)
 
 

@@ -51,7 +51,7 @@ def _clones(
 ) -> None:
     """Find families of similar functions in source code.
 
-    All functions of a family are similar to one of them, the medoid. The similarity is the share of statements that two functions have in common: 0.7 means that 70 % of their statements are the same. Layout, comments, the order of statements and, by default, the names of variables do not matter. Functions in different languages are not compared.
+    All functions of a family are similar to one of them, the medoid. The similarity is the share of statements that two functions have in common. A statement that is the same except for names or literals counts half, and larger statements have more weight. Layout, comments, the order of statements and, by default, the names of variables do not matter. Functions in different languages are not compared.
 
     Families are sorted by the lines of code that could be saved if one common function replaced all members.
 

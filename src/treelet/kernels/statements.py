@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -47,6 +48,8 @@ _PYTHON_STATEMENTS = {
 }
 _BOUND = re.compile(r"\$\d+")
 """Names that a function binds, as `treelet.read_code` writes them."""
+_FORM = "·"
+"""The label of all leaves in the form of a statement."""
 _OCCURRENCES = 20  # bits for the number of an occurrence
 _COLUMNS = 1024  # per block
 _ROWS, _PAIRS = 512, 1 << 18  # of a search, at a time
@@ -58,23 +61,29 @@ Triples = tuple[Codes, Codes, Vector]
 
 
 class _Statements(NamedTuple):
-    """The statements of each tree of a bank.
+    """The statements of each tree of a bank, and their forms: the same with one label for all leaves.
 
-    A code stands for a statement and the number of its occurrence in the tree: the second ``x += 1`` has another code
-    than the first one. Hence the number of common codes is the size of the intersection of two multisets.
+    A code stands for a statement or a form and the number of its occurrence in the tree: the second ``x += 1`` has
+    another code than the first one. Hence the number of common codes is the size of the intersections of two multisets
+    of statements and of two multisets of forms.
     """
 
     store: _core.Store
-    """The statements as trees. The node of a code is ``code >> 20``."""
+    """The statements and forms as trees. Their node in a code is ``code >> 21``."""
     start: Codes
     """Where the codes of each tree start, and the end."""
     code: Codes
     """Codes of all trees, in ascending order within a tree."""
 
+    def weights(self, code: Codes) -> Vector:
+        """Return the weights of codes: the square root of the number of nodes, rounded up, so that sums are exact."""
+        node, place = np.unique(code >> (_OCCURRENCES + 1), return_inverse=True)
+        return np.ceil(np.sqrt(_core.tree_sizes(self.store, node.astype(np.int32))[0]))[place]
+
     @property
     def sizes(self) -> Vector:
-        """The number of statements of each tree."""
-        return np.diff(self.start).astype(np.float64)
+        """The weight of all statements and forms of each tree."""
+        return np.diff(np.concatenate([[0.0], np.cumsum(self.weights(self.code))])[self.start])
 
     @classmethod
     def of(cls, bank: Treebank, base: _core.Store | None = None) -> _Statements:
@@ -85,6 +94,7 @@ class _Statements(NamedTuple):
         edge, child = np.flatnonzero(begins), store.child
         label = store.label
         headers, node = _headers(store, block | inner, base)
+        forms, form = _headers(store, block | inner, headers, _FORM)
         # The statements directly below each node, for each node of each tree, and the roots
         first, end = (np.searchsorted(parent[edge], np.arange(len(label)) + more) for more in (0, 1))
         weights = bank.weights()
@@ -95,8 +105,10 @@ class _Statements(NamedTuple):
         at = np.repeat(first[weights.node[kept]] - np.cumsum(below) + below, below) + np.arange(below.sum())
         present = np.flatnonzero(roots >= 0)
         tree = np.concatenate([np.repeat(tree[kept], below), present])
-        statement = np.concatenate([node[child[edge[at]]], node[roots[present]]]).astype(np.int64)
+        statement = np.concatenate([child[edge[at]], roots[present]])
         count = np.concatenate([np.repeat(count, below), np.ones(len(present), np.int64)])
+        statement = np.concatenate([some[statement].astype(np.int64) << 1 | kind for kind, some in enumerate((node, form))])
+        tree, count = np.tile(tree, 2), np.tile(count, 2)
         order = np.lexsort((statement, tree))
         tree, statement, count = tree[order], statement[order], count[order]
         new = np.flatnonzero(np.r_[True, (np.diff(tree) != 0) | (np.diff(statement) != 0)][: len(tree)])
@@ -105,7 +117,7 @@ class _Statements(NamedTuple):
         occurrence = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         code = np.repeat(statement << _OCCURRENCES, count) + np.minimum(occurrence, (1 << _OCCURRENCES) - 1)
         ends = np.searchsorted(np.repeat(tree, count), np.arange(len(bank) + 1))
-        return cls(headers, ends.astype(np.int64), code)
+        return cls(forms, ends.astype(np.int64), code)
 
 
 def _kinds(store: _core.Store) -> tuple[Flags, Flags, Flags]:
@@ -127,10 +139,15 @@ def _kinds(store: _core.Store) -> tuple[Flags, Flags, Flags]:
     return block, inner, ~block[child] & ~parameters[child] & (block[parent] | inner[child])
 
 
-def _headers(store: _core.Store, cut: Flags, base: _core.Store | None = None) -> tuple[_core.Store, NDArray[np.int32]]:
-    """Return a store of all nodes without the parts below them that are cut, and the number of each node there."""
+def _headers(
+    store: _core.Store, cut: Flags, base: _core.Store | None = None, leaf: str | None = None
+) -> tuple[_core.Store, NDArray[np.int32]]:
+    """Return a store of all nodes without the parts below them that are cut, and the number of each node there.
+
+    If `leaf` is given, it is the label of all leaves below other nodes.
+    """
     labels = ["$" if _BOUND.fullmatch(text) else text for text in store.labels]
-    return _core.reduced_copy(store, cut.view(np.uint8), labels, base)
+    return _core.reduced_copy(store, cut.view(np.uint8), labels, base, leaf)
 
 
 class _Statement(NamedTuple):
@@ -140,6 +157,8 @@ class _Statement(NamedTuple):
     ----------
     number : int
         Equal statements have equal numbers.
+    form : int
+        Statements that differ only in their leaves, such as names and literals, have equal forms.
     nodes : ndarray of int
         Positions of its nodes in the tree, parents before children. Equal statements have equally many nodes.
     variables : ndarray of int
@@ -147,6 +166,7 @@ class _Statement(NamedTuple):
     """
 
     number: int
+    form: int
     nodes: Codes
     variables: Codes
 
@@ -157,7 +177,7 @@ class _LocatedStatements:
     def __init__(self, bank: Treebank) -> None:
         store, roots = bank.compact().columns
         block, inner, begins = _kinds(store)
-        _, number = _headers(store, block | inner)
+        number, form = (_headers(store, block | inner, leaf=leaf)[1] for leaf in (None, _FORM))
         bound = np.array([int(text[1:]) if _BOUND.fullmatch(text) else -1 for text in store.labels] or [-1], np.int64)
         sizes = _core.tree_sizes(store, np.arange(len(store), dtype=np.int32))[0].astype(np.int64)
         present = np.flatnonzero(roots >= 0)
@@ -165,14 +185,14 @@ class _LocatedStatements:
         length[present] = sizes[roots[present]]
         self._start = np.concatenate([[0], np.cumsum(length)])
         owner = np.empty(self._start[-1], np.int64)  # the node that begins the statement of each node; -1 for blocks
-        numbers, self._variable = np.empty_like(owner), np.empty_like(owner)
+        numbers, forms, self._variable = (np.empty_like(owner) for _ in range(3))
         child, child_start, arity = store.child, store.child_start, np.diff(store.child_start)
         # One level of all trees at a time: positions in the arrays above, nodes of the store, and statements
         at, node = self._start[:-1][present], roots[present].astype(np.int64)
         first = at
         while len(at):
             owner[at] = np.where(block[node], -1, first)
-            numbers[at], self._variable[at] = number[node], bound[store.label[node]]
+            numbers[at], forms[at], self._variable[at] = number[node], form[node], bound[store.label[node]]
             count = arity[node]
             row = np.repeat(np.arange(len(at)), count)
             before = np.cumsum(count) - count
@@ -185,7 +205,7 @@ class _LocatedStatements:
         self._nodes = self._nodes[np.searchsorted(owner[self._nodes], 0) :]
         self._begin = np.flatnonzero(np.r_[True, np.diff(owner[self._nodes]) != 0][: len(self._nodes)])
         heads = owner[self._nodes[self._begin]]
-        self._number = numbers[heads]
+        self._number, self._form = numbers[heads], forms[heads]
         self._first = np.searchsorted(heads, self._start)
         self._begin = np.append(self._begin, len(self._nodes))
 
@@ -199,12 +219,23 @@ class _LocatedStatements:
 
     def __getitem__(self, tree: int) -> list[_Statement]:
         cuts = self._begin[self._first[tree] : self._first[tree + 1] + 1].tolist()
-        numbers = self._number[self._first[tree] : self._first[tree + 1]].tolist()
         parts = [self._nodes[begin:end] for begin, end in pairwise(cuts)]
         start = self._start[tree]
         return [
-            _Statement(number, part - start, self._variable[part]) for number, part in zip(numbers, parts, strict=True)
+            _Statement(number, form, part - start, self._variable[part])
+            for number, form, part in zip(*self._numbers(tree), parts, strict=True)
         ]
+
+    def _numbers(self, tree: int) -> tuple[list[int], list[int]]:
+        """Return the numbers and the forms of the statements of a tree."""
+        here = slice(self._first[tree], self._first[tree + 1])
+        return self._number[here].tolist(), self._form[here].tolist()
+
+    def common(self, first: int, second: int) -> tuple[int, int]:
+        """Return how many statements two trees have in common, and how many more have the same form."""
+        pairs = zip(self._numbers(first), self._numbers(second), strict=True)
+        same, alike = ((Counter(some) & Counter(others)).total() for some, others in pairs)
+        return same, alike - same
 
 
 def _which(labels: list[str], is_so: Any) -> NDArray[np.bool_]:
@@ -218,14 +249,16 @@ class _Columns:
         from scipy.sparse import csr_matrix
 
         self.statements = _Statements.of(bank)
+        self.sizes = self.statements.sizes
         self.known, number = np.unique(self.statements.code, return_inverse=True)
+        self.weight = self.statements.weights(self.known)
         start, shape = self.statements.start, (len(bank), len(self.known))
         self.matrix = csr_matrix((np.ones(len(number)), number, start), shape)
-        starts = range(0, len(bank), _COLUMNS)
-        self.blocks = [self.matrix[start : start + _COLUMNS].T.tocsr() for start in starts]
+        weighted = csr_matrix((self.weight[number], number, start), shape)
+        self.blocks = [weighted[start : start + _COLUMNS].T.tocsr() for start in range(0, len(bank), _COLUMNS)]
 
     def rows(self, bank: Treebank) -> tuple[Any, Vector]:
-        """Return the statements of other trees that occur in the columns, as a sparse matrix, and the numbers of all."""
+        """Return the statements of other trees that occur in the columns, as a sparse matrix, and the weights of all."""
         from scipy.sparse import csr_matrix
 
         statements = _Statements.of(bank.compact(), self.statements.store)
@@ -239,23 +272,25 @@ class _Columns:
 def _reaching(columns: _Columns, matrix: Any, sizes: Vector, threshold: float) -> Iterator[Triples]:
     """Yield the rows, columns and values of all pairs that reach a positive threshold, some rows at a time.
 
-    If the overlap of A reaches the threshold t with any B, they share at least t / (2 - t) |A| statements. So if the
-    statements are in a common order, the first |A| - t / (2 - t) |A| + 1 of A and the first ones of B share one. With rare
-    statements first, few pairs are left to compare.
+    If the overlap of A reaches the threshold t with any B, the weight of common statements and forms is at least
+    t / (2 - t) of the weight of A. In a common order, the first one that A and B share is followed by the others. So it is
+    among those of A, and of B, that have at least this weight together with all that follow. With rare statements first,
+    few pairs are left to compare.
     """
     sides = (columns.matrix,) if matrix is columns.matrix else (columns.matrix, matrix)
     rank = np.empty(len(columns.known), np.int64)
-    rank[np.argsort(columns.matrix.getnnz(axis=0), kind="stable")] = np.arange(len(columns.known))
+    order = np.argsort(columns.matrix.getnnz(axis=0), kind="stable")
+    rank[order], by_rank = np.arange(len(order)), columns.weight[order]
     first = []
-    for side, size in zip(sides, (columns.statements.sizes, sizes), strict=False):
+    for side, size in zip(sides, (columns.sizes, sizes), strict=False):
         ordered = side.copy()
         ordered.indices = rank[side.indices].astype(side.indices.dtype)
         ordered.has_sorted_indices = False
         ordered.sort_indices()
-        # Statements of a row that do not occur in the columns are missing here, but count in its size.
-        count = np.minimum(np.floor(size * (2 - 2 * threshold) / (2 - threshold) + _ROUNDING) + 1, side.getnnz(axis=1))
-        at = np.arange(ordered.nnz) - np.repeat(ordered.indptr[:-1], np.diff(ordered.indptr))
-        kept = at < np.repeat(count, np.diff(ordered.indptr))
+        # Statements of a row that do not occur in the columns are missing here, but count in its weight.
+        before = np.concatenate([[0.0], np.cumsum(by_rank[ordered.indices])])
+        following = np.repeat(before[ordered.indptr[1:]], np.diff(ordered.indptr)) - before[:-1]
+        kept = following >= np.repeat(size * threshold / (2 - threshold) - _ROUNDING, np.diff(ordered.indptr))
         start = np.concatenate([[0], np.cumsum(kept)])[ordered.indptr]
         first.append(type(side)((np.ones(start[-1], np.int8), ordered.indices[kept], start), side.shape))
     other = first[0].T.tocsr()
@@ -265,8 +300,8 @@ def _reaching(columns: _Columns, matrix: Any, sizes: Vector, threshold: float) -
         rows, others = candidates.row.astype(np.int64) + begin, candidates.col.astype(np.int64)
         for piece in range(0, len(rows), _PAIRS):
             row, column = rows[piece : piece + _PAIRS], others[piece : piece + _PAIRS]
-            common = np.asarray(matrix[row].multiply(columns.matrix[column]).sum(axis=1)).ravel()
-            values = 2 * common / (sizes[row] + columns.statements.sizes[column])
+            common = matrix[row].multiply(columns.matrix[column]) @ columns.weight
+            values = 2 * common / (sizes[row] + columns.sizes[column])
             kept = values >= threshold - _ROUNDING
             yield row[kept], column[kept], values[kept]
 
@@ -284,7 +319,7 @@ class _OverlapEvaluator(Evaluator):
         if self._ready is None:
             columns = self._columns.indexed("statements", lambda: _Columns(self._columns))
             if self._given is None:
-                self._ready = columns, columns.matrix, columns.statements.sizes
+                self._ready = columns, columns.matrix, columns.sizes
             else:
                 self._ready = (columns, *columns.rows(self._given))
         return self
@@ -297,7 +332,7 @@ class _OverlapEvaluator(Evaluator):
         for start in range(0, out.shape[1], _COLUMNS):
             stop = min(start + _COLUMNS, out.shape[1])
             common = (rows @ columns.blocks[start // _COLUMNS]).toarray()[:, : stop - start]
-            both = sizes[begin:end, None] + columns.statements.sizes[None, start:stop]
+            both = sizes[begin:end, None] + columns.sizes[None, start:stop]
             np.divide(2 * common, both, out=out[:, start:stop], where=both > 0)
             out[:, start:stop][both == 0] = 0
         if self.logs:
@@ -308,19 +343,20 @@ class StatementOverlap(Kernel):
     r"""Overlap of statements: the share of statements that two functions, classes or files have in common.
 
     Read source code with ``treelet.read_code(..., identifiers="anonymous")``, so that the names of variables do not
-    matter. The order of statements does not matter either. A value of 0.7 means that 70 % of the statements of the two
-    functions are the same.
+    matter. The order of statements does not matter either. A statement that is the same except for names or literals
+    counts half, and larger statements have more weight.
 
     Notes
     -----
     A statement is the node of a statement without the blocks inside it. For example, the header of a loop is one
     statement, and each statement of its body is another one. All names that a function binds count as the same name.
-    Other names, attributes and literals must be equal. For the multisets A and B of statements, the kernel is the Dice
-    coefficient
+    Other names, attributes and literals must be equal. The form of a statement is the same tree with one label for all
+    leaves. Let A and B be the multisets of the statements and of their forms, and let a statement or form of s nodes
+    have the weight :math:`w = \lceil\sqrt{s}\rceil`. The kernel is the weighted Dice coefficient
 
-    .. math:: K(a, b) = \frac{2\, |A \cap B|}{|A| + |B|}
+    .. math:: K(a, b) = \frac{2\, w(A \cap B)}{w(A) + w(B)}
 
-    It is positive semi-definite, 1 for equal functions, and 0 for functions without a common statement. The function
+    It is positive semi-definite, 1 for equal functions, and 0 for functions without a common form. The function
     itself is one of its statements, with its parameters but without its body. A tree that is not source code consists
     of one statement. A missing tree has none, and all its values are 0.
 

@@ -293,8 +293,7 @@ def _family(family: CloneFamily, reader: _SourceReader, number: int) -> str:
             pair = _compared(source, other, family.differences(index))
         sources.append(other if pair else None)
         pairs.append(pair)
-        about = f"{member.shared_statements:,} of {member.statements:,} statements are the same"
-        values = f"{member.similarity:.3f}", reader.place(member), problem, about
+        values = f"{member.similarity:.3f}", reader.place(member), problem, member.common_statements
         items.append(_member(position, *values, choosable=bool(pair)))
     if len(others) + 1 < len(family.members):
         items.append(f'<li class="aside">… and {plural(len(family.members) - len(others) - 1, "more member")}</li>')

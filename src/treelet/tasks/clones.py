@@ -56,11 +56,13 @@ class CloneMember(NamedTuple):
     name : str
         Qualified name, such as ``"Stack.push"``.
     similarity : float
-        Share of statements that are the same in the medoid, as in `treelet.StatementOverlap`; 1 for the medoid itself.
+        Similarity with the medoid, as `treelet.StatementOverlap` computes it; 1 for the medoid itself.
     lines : int
         Number of lines of code: without comments, blank lines and, in Python, docstrings.
     statements, shared_statements : int
         Number of statements, and of those that the medoid has in common.
+    similar_statements : int
+        Number of further statements that the medoid has in common except for names and literals.
     """
 
     file: str
@@ -71,6 +73,13 @@ class CloneMember(NamedTuple):
     lines: int
     statements: int
     shared_statements: int
+    similar_statements: int
+
+    @property
+    def common_statements(self) -> str:
+        """How many statements the medoid has in common, as text."""
+        text = f"{self.shared_statements:,} of {self.statements:,} statements are the same"
+        return text + (f", {self.similar_statements:,} more except for names or literals" if self.similar_statements else "")
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} {self.name}"
@@ -174,7 +183,7 @@ class CloneFamily:
         """Return how many statements of a member are those of the medoid, and which lines differ; empty if none do."""
         differences = self.differences(member)
         own = self.members[member]
-        return _reason_text(own.statements, own.shared_statements, differences) if differences else ""
+        return _reason_text(own, differences) if differences else ""
 
     def _lines(self, member: int) -> dict[str, Any]:
         """Return the lines that a member shares with the medoid and the others, for JSON."""
@@ -447,6 +456,11 @@ class _Bodies(Sequence[_Body]):
         """Return the number of statements of each function."""
         return list(self._located.sizes[self._rows.start : self._rows.stop].tolist())
 
+    def common(self, first: int, second: int) -> tuple[int, int]:
+        """Return how many statements two functions have in common, and how many more except for names and literals."""
+        same, alike = self._located.common(self._rows[first], self._rows[second])
+        return same, alike
+
 
 _REPEATED = 4096
 """Largest number of pairs of equal statements among which the best order is searched."""
@@ -548,18 +562,19 @@ _KINDS = {"changed": "changed", "inserted": "inserted", "moved": "moved", "varia
 _RANGES = 6  # ranges of lines to name
 
 
-def _reason_text(statements: int, shared: int, differences: list[LineDifference], other: str = "of the medoid") -> str:
-    """Return why two functions are similar, and the lines in which one differs from the `other`, as a short text.
+def _reason_text(member: CloneMember, differences: list[LineDifference]) -> str:
+    """Return why a member is similar to the medoid, and the lines in which it differs, as a short text.
 
-    >>> _reason_text(13, 12, [LineDifference("changed", (3, 4), (5, 7)), LineDifference("deleted", (9, 9), None)])
-    '12 of 13 statements are the same; lines 5-7 changed; line 9 of the medoid deleted'
+    >>> member = CloneMember("a.py", 1, 20, "f", 0.9, 20, 13, 11, 1)
+    >>> _reason_text(member, [LineDifference("changed", (3, 4), (5, 7)), LineDifference("deleted", (9, 9), None)])
+    '11 of 13 statements are the same, 1 more except for names or literals; lines 5-7 changed; line 9 of the medoid deleted'
     """
-    texts = [f"{shared:,} of {statements:,} statements are the same"]
+    texts = [member.common_statements]
     for kind, text in _KINDS.items():
         if lines := [one.member_lines for one in differences if one.kind == kind and one.member_lines]:
             texts.append(f"{_ranges_text(lines)} {text}")
     if deleted := [one.medoid_lines for one in differences if one.kind == "deleted" and one.medoid_lines]:
-        texts.append(f"{_ranges_text(deleted)} {other} deleted")
+        texts.append(f"{_ranges_text(deleted)} of the medoid deleted")
     return "; ".join(texts)
 
 
@@ -656,8 +671,8 @@ def find_clones(
     *paths : path or open file
         Files, folders and patterns, as for `treelet.read_code`.
     similarity : float, default 0.6
-        Smallest share of statements that a function and the medoid of its family have in common, in (0, 1], as
-        `treelet.StatementOverlap` computes it. 1 finds functions that differ only in layout, comments, the order of
+        Smallest similarity of a function with the medoid of its family, in (0, 1], as `treelet.StatementOverlap`
+        computes it from their common statements. 1 finds functions that differ only in layout, comments, the order of
         statements and, by default, the names of variables.
     min_lines : int, default 10
         Smallest number of lines of code of a function. Comments, blank lines and Python's docstrings do not count.
@@ -884,9 +899,9 @@ class Units(NamedTuple):
             listed = [
                 CloneMember(
                     *(place.file, place.line, place.end_line or place.line, place.name, float(value)),
-                    *(int(self.lines[at]), size, round(value * (size + sizes[index]) / 2)),
+                    *(int(self.lines[at]), size, *here.common(index, number)),
                 )
-                for at, value, size in zip(some.tolist(), values.tolist(), sizes, strict=True)
+                for number, (at, value, size) in enumerate(zip(some.tolist(), values.tolist(), sizes, strict=True))
                 for place in [places[at]]
             ]
             families.append(CloneFamily(listed, index, language, here))
