@@ -715,8 +715,8 @@ void bind_syntax(nb::module_ &m) {
         .def("read", &NodeReader::read, "root"_a, "source"_a, "name_of"_a, "Read a file, as AstReader does.");
     m.def(
         "reduced_copy",
-        [](const Store &store, ByteArray marked, const std::vector<std::string> &labels,
-           std::optional<std::shared_ptr<Store>> base, const std::optional<std::string> &leaf) {
+        [](const Store &store, ByteArray marked, const std::vector<std::string> &labels, std::optional<std::shared_ptr<Store>> base,
+           const std::optional<std::string> &leaf) {
             if (marked.shape(0) != store.size() || labels.size() != store.label_count())
                 refuse("there must be a mark for each node and a name for each label");
             auto copy = base ? std::make_shared<Store>(std::shared_ptr<const Store>(*base)) : std::make_shared<Store>();
@@ -724,7 +724,8 @@ void bind_syntax(nb::module_ &m) {
             {
                 WithoutGil free;
                 for (const std::string &label : labels) numbers.push_back(copy->add_label(label));
-                nodes = reduced_copy(store, *copy, marked.data(), numbers, leaf ? std::optional(copy->add_label(*leaf)) : std::nullopt);
+                nodes =
+                    reduced_copy(store, *copy, marked.data(), numbers, leaf ? std::optional(copy->add_label(*leaf)) : std::nullopt);
             }
             return std::make_pair(copy, to_numpy(std::move(nodes)));
         },

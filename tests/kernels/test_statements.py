@@ -54,7 +54,9 @@ def test_other_leaves(tree: Tree, labels: list[str]) -> None:
 
 def test_a_node_that_loses_its_children_is_not_a_leaf() -> None:
     """Its label remains in the form of a statement."""
-    texts = [f"(f (block (g {inside})))" for inside in ("(x (return_statement a))", "(y (return_statement a))", "x", "y")]
+    texts = [
+        f"(f (block (g {inside})))" for inside in ("(x (return_statement a))", "(y (return_statement a))", "x", "y")
+    ]
     functions = [*map(Tree.parse, texts)]
     expected = [[definition(OVERLAP)(one, other) for other in functions] for one in functions]
     np.testing.assert_array_equal(OVERLAP(functions), expected)

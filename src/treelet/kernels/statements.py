@@ -107,7 +107,9 @@ class _Statements(NamedTuple):
         tree = np.concatenate([np.repeat(tree[kept], below), present])
         statement = np.concatenate([child[edge[at]], roots[present]])
         count = np.concatenate([np.repeat(count, below), np.ones(len(present), np.int64)])
-        statement = np.concatenate([some[statement].astype(np.int64) << 1 | kind for kind, some in enumerate((node, form))])
+        statement = np.concatenate(
+            [some[statement].astype(np.int64) << 1 | kind for kind, some in enumerate((node, form))]
+        )
         tree, count = np.tile(tree, 2), np.tile(count, 2)
         order = np.lexsort((statement, tree))
         tree, statement, count = tree[order], statement[order], count[order]

@@ -79,7 +79,9 @@ class CloneMember(NamedTuple):
     def common_statements(self) -> str:
         """How many statements the medoid has in common, as text."""
         text = f"{self.shared_statements:,} of {self.statements:,} statements are the same"
-        return text + (f", {self.similar_statements:,} more except for names or literals" if self.similar_statements else "")
+        return text + (
+            f", {self.similar_statements:,} more except for names or literals" if self.similar_statements else ""
+        )
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} {self.name}"
