@@ -735,9 +735,9 @@ class NodeReader:
     def read(self, root: object, source: bytes, name_of: object) -> tuple[Any, ...]:
         """Read a file, as AstReader does."""
 
-def reduced_copy(store: Store, marked: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], base: Store | None = None) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+def reduced_copy(store: Store, marked: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], base: Store | None = None, leaf: str | None = None) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
-    Copy all nodes, without marked nodes below others and with other labels, to a new store over a base. Return the store and the copy of each node.
+    Copy all nodes, without marked nodes below others and with other labels, to a new store over a base. All leaves below others get the label `leaf` if it is given. Return the store and the copy of each node.
     """
 
 class Chunks:
