@@ -40,7 +40,7 @@ RELEASES = {
         "2.27.0 2.27.1 2.28.0 2.28.1 2.28.2 2.29.0 2.30.0 2.31.0 2.32.2 2.32.3 2.32.4 2.32.5 2.33.0 2.33.1 2.34.0 2.34.1 2.34.2"
     ),
 }
-REPEATS, STEPS = 1, 20
+REPEATS, STEPS = 3, 50
 KINDS = {
     "copy": "a copy, or a second implementation of the same thing",
     "parallel": "parallel by design: siblings of an interface, wrappers of several functions",

@@ -88,6 +88,8 @@ LARGE = (
 )
 """Python packages that have, with the standard library, more than 100,000 functions to compare."""
 PACKAGES = {"python": PYTHON, "javascript": JAVASCRIPT, "c": C, "java": JAVA}
+VENDORED = {"vendor", "thirdparty"}
+"""Folders whose name is dropped: tools leave them out, but here they contain the code to compare."""
 PYSCN = Package("wheel", "pyscn", "1.33.0", "")
 JSCPD = Package("npm", "jscpd", "5.3.3", "")
 
@@ -132,7 +134,8 @@ def source_texts(package: Package, folder: Path, suffix: str) -> dict[str, str]:
         except UnicodeDecodeError:
             continue
         if len(content) < 1_000_000 and max(map(len, text.splitlines()), default=0) < 1000 and "\0" not in text:
-            texts[f"{package.name}/{name}"] = text
+            parts = [part for part in PurePosixPath(name).parts if part not in VENDORED]
+            texts["/".join([package.name, *parts])] = text
     return texts
 
 
