@@ -374,7 +374,7 @@ def hard(folder: Path, languages: list[str]) -> Results:
 
 # --- halves of the packages -----------------------------------------------------------------------------------------
 
-LEAST_LINES, LEAST_SIMILARITY = (8, 10), (0.5, 0.55, 0.6, 0.65, 0.7)
+LEAST_LINES, LEAST_SIMILARITY = (8, 10), (0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
 
 
 def halves(folder: Path, languages: list[str]) -> Results:

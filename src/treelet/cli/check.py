@@ -27,7 +27,7 @@ def _check(
     changes: Annotated[list[str] | None, "RANGE|PATH..."] = None,
     *,
     paths: Annotated[list[str] | None, "--paths PATH", READ] = None,
-    similarity: Annotated[float, "NUMBER"] = 0.6,
+    similarity: Annotated[float, "NUMBER"] = 0.65,
     min_lines: Annotated[int, "N"] = 10,
     languages: Annotated[str | None, "LIST"] = None,
     identifiers: Annotated[str, "anonymous|keep", among("anonymous", "keep")] = "anonymous",

@@ -29,7 +29,7 @@ def _clones(
     ctx: typer.Context,
     paths: Annotated[list[str] | None, "PATH...", READ] = None,
     *,
-    similarity: Annotated[float, "NUMBER"] = 0.6,
+    similarity: Annotated[float, "NUMBER"] = 0.65,
     min_lines: Annotated[int, "N"] = 10,
     languages: Annotated[str | None, "LIST"] = None,
     identifiers: Annotated[str, "anonymous|keep", among("anonymous", "keep")] = "anonymous",

@@ -41,7 +41,7 @@ _RANGE = re.compile(r"(.*?)(\.\.\.?)(.*)", re.DOTALL)
 def check_clones(
     *changes: PathLike,
     paths: PathLike | Sequence[PathLike] | None = None,
-    similarity: float = 0.6,
+    similarity: float = 0.65,
     min_lines: int = 10,
     languages: str | Collection[str] | None = None,
     identifiers: str = "anonymous",

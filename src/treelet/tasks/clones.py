@@ -651,7 +651,7 @@ _Numbers = NDArray[np.int64]
 
 def find_clones(
     *paths: File | Sequence[File],
-    similarity: float = 0.6,
+    similarity: float = 0.65,
     min_lines: int = 10,
     languages: str | Collection[str] | None = None,
     identifiers: str = "anonymous",
@@ -672,7 +672,7 @@ def find_clones(
     ----------
     *paths : path or open file
         Files, folders and patterns, as for `treelet.read_code`.
-    similarity : float, default 0.6
+    similarity : float, default 0.65
         Smallest similarity of a function with the medoid of its family, in (0, 1], as `treelet.StatementOverlap`
         computes it from their common statements. 1 finds functions that differ only in layout, comments, the order of
         statements and, by default, the names of variables.
