@@ -21,7 +21,7 @@ from definitions.kernels import definition, statements
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats.languages import LANGUAGES
 from treelet.tasks import CloneFamily, CloneReport, find_clones
-from treelet.tasks.clones import _common, _increasing
+from treelet.tasks.clone_report import _common, _increasing
 
 PYTHON = """
 def {name}({values}, limit):

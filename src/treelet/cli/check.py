@@ -13,7 +13,7 @@ from treelet.cli.options import READ, WRITTEN, among, command
 from treelet.printable import printable_name
 
 if TYPE_CHECKING:
-    from treelet.tasks.clones import CloneReport
+    from treelet.tasks.clone_report import CloneReport
 
 _FOUND = 1  # exit code if a new function resembles an existing one
 

@@ -17,7 +17,7 @@ from treelet.errors import FileError
 if TYPE_CHECKING:
     import typer
 
-    from treelet.tasks.clones import CloneReport
+    from treelet.tasks.clone_report import CloneReport
 
 _CACHE = ".treelet_cache"
 _SECTION = "tool.treelet.clones"

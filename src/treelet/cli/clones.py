@@ -15,7 +15,7 @@ from treelet.errors import TreeletWarning
 from treelet.printable import printable_name
 
 if TYPE_CHECKING:
-    from treelet.tasks.clones import CloneFamily, CloneReport
+    from treelet.tasks.clone_report import CloneFamily, CloneReport
 
 _TOO_MANY = 1  # exit code if there are more families than --fail-over allows
 _MEMBERS = 10  # members to show of a family

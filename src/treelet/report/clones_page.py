@@ -29,7 +29,7 @@ from treelet.report.page import Html, data_block, page, paragraphs, said, table
 from treelet.work import progress_bar
 
 if TYPE_CHECKING:
-    from treelet.tasks.clones import CloneFamily, CloneMember, CloneReport, LineDifference
+    from treelet.tasks.clone_report import CloneFamily, CloneMember, CloneReport, LineDifference
 
 _FAMILIES = 1_000  # families that are listed
 _MEMBERS = 50  # members of a family that are listed

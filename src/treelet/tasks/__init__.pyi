@@ -1,10 +1,10 @@
 """Complete tasks, from data to a measured result: reranking of parses, semantic roles and relations, and clones in source code."""
 
 from treelet.tasks.check import check_clones as check_clones
-from treelet.tasks.clones import CloneFamily as CloneFamily
-from treelet.tasks.clones import CloneMember as CloneMember
-from treelet.tasks.clones import CloneReport as CloneReport
-from treelet.tasks.clones import LineDifference as LineDifference
+from treelet.tasks.clone_report import CloneFamily as CloneFamily
+from treelet.tasks.clone_report import CloneMember as CloneMember
+from treelet.tasks.clone_report import CloneReport as CloneReport
+from treelet.tasks.clone_report import LineDifference as LineDifference
 from treelet.tasks.clones import find_clones as find_clones
 from treelet.tasks.dependency_ranking import KernelChoice as KernelChoice
 from treelet.tasks.dependency_ranking import ParsedSentence as ParsedSentence

@@ -27,11 +27,8 @@ from treelet.kernels import StatementOverlap
 from treelet.matrices.nearest import ROUNDING, nearest
 from treelet.resources import Resources
 from treelet.structures.treebank import Treebank
-from treelet.tasks.clones import (
-    CloneFamily,
-    CloneReport,
-    Units,
-)
+from treelet.tasks.clone_report import CloneFamily, CloneReport
+from treelet.tasks.clones import Units
 from treelet.tasks.code_cache import CodeCache
 
 _EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name of a tree without files
@@ -229,7 +226,9 @@ def _pairs(
             known.append(existed and _was_similar(unit, best, query, old, former, similarity))
     return [
         family if was_similar else replace(family, new_members=[1])
-        for family, was_similar in zip(unit.families(groups, language), known, strict=True)
+        for family, was_similar in zip(
+            CloneFamily._of_groups(groups, unit.bank, unit.lines, language), known, strict=True
+        )
     ]
 
 
