@@ -201,17 +201,27 @@ def _write_part(folder: Path, stored: StoredPart, kernel: Any, new: list[str]) -
         digest = write_model(stream, content)
     name = blake2b(digest + repr([kernel, _layout()]).encode(), digest_size=16).hexdigest()
     new.append(name)
-    trees.replace(folder / f"{name}.trees")
+    _rename(trees, folder / f"{name}.trees")
     if can_be_prepared(kernel, stored.data):
         arrays = {f"data/{key}": array for key, array in prepared_arrays(kernel, stored.data).items()}
         arrays |= {f"ids/{key}": array for key, array in stored.ids.arrays().items()}
         arrays |= {f"places/{key}": array for key, array in (content["places"] or {}).items()}
         with _synced(folder / f"{_NEW}.map") as stream:
             _write_arrays(stream, arrays, type(stored.data).__name__.lower())
-        (folder / f"{_NEW}.map").replace(folder / f"{name}.map")
+        _rename(folder / f"{_NEW}.map", folder / f"{name}.map")
     paths = [folder / f"{name}{suffix}" for suffix in _SUFFIXES]
     files = {path.suffix[1:]: [path.stat().st_size, _checksum(path)] for path in paths if path.exists()}
     return replace(stored, name=name, files=files)
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Give a file the name that follows from its content. Windows cannot replace a file in use, which is then the same."""
+    try:
+        source.replace(target)
+    except PermissionError:
+        if not target.exists():
+            raise
+        source.unlink()
 
 
 def _write_arrays(stream: IO[bytes], arrays: Arrays, kind: str) -> None:

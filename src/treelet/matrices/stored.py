@@ -642,8 +642,12 @@ class _ResumableMatrix:
         if manifest is None:
             matrix, manifest = self._begin()
         if matrix is not None:  # otherwise all tiles are on disk, and the file only needs its name
-            with closing(matrix):
-                self._continue(matrix, manifest)
+            try:
+                with closing(matrix):
+                    self._continue(matrix, manifest)
+            except KernelOverflowError:  # every call would fail in the same way
+                self._remove_part()  # after closing, because Windows cannot remove an open file
+                raise
             self._checked = self.part.stat()
         if self.part.exists():
             self.part.replace(self.target)
@@ -715,12 +719,8 @@ class _ResumableMatrix:
         """Compute the remaining tiles and mark the matrix as complete."""
         threads = min(self.executor.resources.threads, manifest.threads)
         executor = self.executor.with_limits(threads, manifest.memory)
-        try:
-            with _Journal(manifest, matrix, self.part) as journal:
-                _write(self.job, executor, manifest.plan, matrix, journal, manifest.threads)
-        except KernelOverflowError:  # every call would fail in the same way
-            self._remove_part()
-            raise
+        with _Journal(manifest, matrix, self.part) as journal:
+            _write(self.job, executor, manifest.plan, matrix, journal, manifest.threads)
         matrix.sync()
         manifest.complete = matrix.sample()
         manifest.write(self.part)
