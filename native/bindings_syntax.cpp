@@ -341,9 +341,10 @@ class NodeRules {
   public:
     using Steps = std::vector<std::tuple<std::size_t, std::size_t, int>>;
 
-    NodeRules(ByteArray treatments, std::vector<std::string> labels, const std::vector<Steps> &bindings, std::string never_bound)
+    NodeRules(ByteArray treatments, std::vector<std::string> labels, const std::vector<Steps> &bindings, std::string never_bound,
+              bool macros)
         : kinds(treatments.data(), treatments.data() + treatments.shape(0)), texts(std::move(labels)),
-          never_bound(std::move(never_bound)), bindings_(kinds.size()), has_field_(kinds.size()) {
+          never_bound(std::move(never_bound)), macros(macros), bindings_(kinds.size()), has_field_(kinds.size()) {
         if (kinds.size() != texts.size()) refuse("one label per kind is needed");
         for (const Steps &steps : bindings) {
             Path path;
@@ -365,6 +366,7 @@ class NodeRules {
     std::vector<std::uint8_t> kinds; // treatments and flags
     std::vector<std::string> texts;
     std::string never_bound;
+    bool macros; // which the parser does not know: syntax errors before the body of a unit are no damage
 
   private:
     std::vector<std::vector<Path>> bindings_;
@@ -538,13 +540,20 @@ class NodeWalk {
         if (is_unit || is_lost) {
             using State = SyntaxReader::State;
             PyObject *unit = frame.node.ptr();
-            const State state = is_lost ? State::lost : has_error_(unit).ptr() == Py_True ? State::damaged : State::whole;
+            const State state = is_lost ? State::lost : is_damaged(unit) ? State::damaged : State::whole;
             // A unit may end with a line break, which belongs to its last line.
             const std::int64_t end_line = lines_->line_of(std::max(start + 1, end_.number(unit)) - 1);
             frame.unit = reader_.begin_unit(index, line, end_line, state);
         }
         frames_.push_back(std::move(frame));
         return true;
+    }
+
+    bool is_damaged(PyObject *unit) const {
+        if (has_error_(unit).ptr() != Py_True) return false;
+        if (!rules_.macros) return true;
+        const nb::object body = nb::getattr(unit, "child_by_field_name")("body");
+        return body.is_none() || has_error_(body.ptr()).ptr() == Py_True;
     }
 
     void leave() {
@@ -703,11 +712,13 @@ void bind_syntax(nb::module_ &m) {
              "of nodes, and for each unit the begin and end of its nodes in them and its number of lines with code; the line of "
              "each skipped unit and why: 1 it contains a syntax error, 2 a syntax error is outside units, 3 too many units are "
              "inside each other in it.");
-    nb::class_<NodeRules>(m, "NodeRules",
-                          "What becomes of the nodes of a language: treatments and labels of the kinds, paths from bound names "
-                          "upwards, with (kind, field, position) per step, and a name that is never bound.")
-        .def(nb::init<ByteArray, std::vector<std::string>, const std::vector<NodeRules::Steps> &, std::string>(), "treatments"_a,
-             "labels"_a, "bindings"_a, "never_bound"_a);
+    nb::class_<NodeRules>(
+        m, "NodeRules",
+        "What becomes of the nodes of a language: treatments and labels of the kinds, paths from bound names "
+        "upwards, with (kind, field, position) per step, a name that is never bound, and whether syntax errors before "
+        "the body of a unit are macros.")
+        .def(nb::init<ByteArray, std::vector<std::string>, const std::vector<NodeRules::Steps> &, std::string, bool>(),
+             "treatments"_a, "labels"_a, "bindings"_a, "never_bound"_a, "macros"_a);
     nb::class_<NodeReader>(m, "NodeReader",
                            "Stores the units of trees of tree-sitter nodes, which are of this type, as AstReader does.")
         .def(nb::init<std::shared_ptr<Store>, bool, bool, nb::object, std::shared_ptr<const NodeRules>, bool>(), "store"_a,

@@ -720,10 +720,10 @@ class AstReader:
 
 class NodeRules:
     """
-    What becomes of the nodes of a language: treatments and labels of the kinds, paths from bound names upwards, with (kind, field, position) per step, and a name that is never bound.
+    What becomes of the nodes of a language: treatments and labels of the kinds, paths from bound names upwards, with (kind, field, position) per step, a name that is never bound, and whether syntax errors before the body of a unit are macros.
     """
 
-    def __init__(self, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], bindings: Sequence[Sequence[tuple[int, int, int]]], never_bound: str) -> None: ...
+    def __init__(self, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], bindings: Sequence[Sequence[tuple[int, int, int]]], never_bound: str, macros: bool) -> None: ...
 
 class NodeReader:
     """

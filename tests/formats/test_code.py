@@ -432,6 +432,19 @@ def test_damaged_functions_are_skipped_and_counted(tmp_path: Path) -> None:
         tl.read_code(python, on_error="raise")
 
 
+@pytest.mark.parametrize("suffix", ["c", "cpp"])
+def test_macros_before_a_body_are_no_damage(tmp_path: Path, suffix: str) -> None:
+    macro = "static INLINE int f(const int *a, size_t n) { return a[n]; }\n"
+    path = written(tmp_path, f"a.{suffix}", f"{macro}int g(int a) {{ return a ( }}\nint h(int a) {{ return a; }}\n")
+    with pytest.warns(TreeletWarning, match=rf"1 of 3 trees was skipped: {re.escape(str(path))}:2"):
+        bank = tl.read_code(path, identifiers="anonymous")
+    assert [place.name for place in bank.places] == ["f", "h"]
+    assert "ERROR" in str(bank[0])
+    assert str(bank[0]).count("(identifier $2)") == 2  # the parameter n, also in the body
+    with pytest.warns(TreeletWarning):  # elsewhere, an error is damage
+        assert len(tl.read_code(written(tmp_path, "a.java", "class A { int f(int a b) { return a; } }"))) == 0
+
+
 def test_a_missing_grammar_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, "a.java", "class A {}")
     LANGUAGES["java"].__dict__.pop("grammar", None)

@@ -101,6 +101,8 @@ class _Language:
         Kinds of nodes that are identifiers although their names do not end in "identifier".
     never_bound : str, default ""
         Name that is kept although a pattern matches.
+    macros : bool, default False
+        Whether a syntax error before the body of a unit is a macro, so that the unit is read.
     package : str, default ""
         Package, if it is not ``tree-sitter-NAME``.
     function : str, default "language"
@@ -116,6 +118,7 @@ class _Language:
     scopes: str = ""
     identifiers: str = ""
     never_bound: str = ""
+    macros: bool = False
     package: str = ""
     function: str = "language"
 
@@ -195,7 +198,7 @@ class _Language:
             codes.append(code | (UNIT if name in units else 0) | (SCOPE if name in scopes else 0))
         bindings = self.binding_paths() if anonymous else []
         labels = [name for name, _ in self.kinds]
-        return _core.NodeRules(np.array(codes, np.uint8), labels, bindings, self.never_bound)
+        return _core.NodeRules(np.array(codes, np.uint8), labels, bindings, self.never_bound, self.macros)
 
 
 def _paths(patterns: str) -> list[list[tuple[str, str, int]]]:
@@ -275,7 +278,15 @@ _LANGUAGES = (
 (method_declaration name: (identifier) @bound) (constructor_declaration name: (identifier) @bound)
 (class_declaration name: (identifier) @bound)""",
     ),
-    _Language("c", "C", (".c", ".h"), "function_definition", "struct_specifier union_specifier enum_specifier", _C),
+    _Language(
+        "c",
+        "C",
+        (".c", ".h"),
+        "function_definition",
+        "struct_specifier union_specifier enum_specifier",
+        _C,
+        macros=True,
+    ),
     _Language(
         "cpp",
         "C++",
@@ -287,6 +298,7 @@ _LANGUAGES = (
 (optional_parameter_declaration declarator: (identifier) @bound) (for_range_loop declarator: (identifier) @bound)
 (variadic_declarator (identifier) @bound) (function_declarator declarator: (field_identifier) @bound)""",
         scopes="namespace_definition",
+        macros=True,
     ),
     _Language(
         "go",
