@@ -88,7 +88,7 @@ LARGE = (
 )
 """Python packages that have, with the standard library, more than 100,000 functions to compare."""
 PACKAGES = {"python": PYTHON, "javascript": JAVASCRIPT, "c": C, "java": JAVA}
-VENDORED = {"vendor", "thirdparty"}
+VENDORED = {"vendor", "thirdparty", "_vendor", "vendored"}
 """Folders whose name is dropped: tools leave them out, but here they contain the code to compare."""
 PYSCN = Package("wheel", "pyscn", "1.33.0", "")
 JSCPD = Package("npm", "jscpd", "5.3.3", "")

@@ -42,6 +42,7 @@ from benchmarks.clone_tools import (
 from benchmarks.code_mutations import OPERATIONS, Donors, Function, functions, mutated, parsed, tokens
 from benchmarks.code_rewrites import REWRITES, rewritten
 from benchmarks.common import Results, stored_results
+from benchmarks.natural_copies import BANDS, BUNDLING, EQUAL, LIBRARIES, build_natural
 from experiments import writing
 from treelet.tasks import find_clones
 
@@ -335,6 +336,13 @@ def truth(folder: Path, languages: list[str]) -> Results:
     return found
 
 
+def level_of(pairs: NDArray[np.float64], count: int) -> float:
+    """Return the lowest of the values of pairs that at most so many pairs reach, or 1."""
+    levels = np.unique(pairs)
+    allowed = levels[len(pairs) - np.searchsorted(np.sort(pairs), levels - 1e-9) <= count]
+    return float(allowed[0]) if len(allowed) else 1.0
+
+
 HARD_TOOLS = ["treelet", "pyscn", "pyscn, type 3", "jscpd", "jscpd, near-miss"]
 
 
@@ -351,11 +359,7 @@ def hard(folder: Path, languages: list[str]) -> Results:
         of_half = np.array([every.half_of(row) == "B" for row in known])
         for row in rows:
             count = row["halves"]["B"]["natural"]
-            # The lowest threshold with at most as many pairs
-            levels = np.unique(pairs)[::-1]
-            reported = np.array([(pairs >= level - 1e-9).sum() for level in levels])
-            allowed = np.flatnonzero(reported <= count)
-            level = float(levels[allowed[-1]]) if len(allowed) else 1.0
+            level = level_of(pairs, count)
             hits = values >= level - 1e-9
             row["equal"] = {
                 "similarity": level, "natural": int((pairs >= level - 1e-9).sum()), "foreign": int(foreign[pairs >= level - 1e-9].sum()),
@@ -370,6 +374,79 @@ def hard(folder: Path, languages: list[str]) -> Results:
             )
         found["rows"] += rows
     return found
+
+
+# --- natural copies -------------------------------------------------------------------------------------------------
+
+
+def natural_copies(folder: Path, languages: list[str]) -> Results:
+    """Compare the tools on bundled libraries beside other releases, and treelet with as many other pairs as each tool.
+
+    Other pairs are those that are not between a file of a library and the same file in another release.
+    """
+    found: Results = {"rows": [], "languages": {}}
+    for language in (each for each in languages if each in BUNDLING):
+        known, originals = build_natural(language, folder, IGNORED)
+        target = folder / "natural" / language / "code"
+        kinds = np.array([row["kind"] for row in known])
+        found["languages"][language] = {
+            "copies": dict(Counter(kinds.tolist())),
+            "files": sum(path.is_file() for path in target.rglob("*")),
+            "bundling": [package.title for package in BUNDLING[language]],
+            "libraries": list(dict.fromkeys(package.title for package in LIBRARIES[language])),
+        }
+        every = Functions(language, target, known)
+        unread = np.array([min(pair) < 0 for (pair,) in every.wanted])
+        found["languages"][language]["unread"] = int((unread & (kinds != EQUAL)).sum())
+        graph = tl.nearest(tl.StatementOverlap(), every.bank, threshold=0.1, graph=True).tocsr()
+        values, pairs = every.values(graph), sparse.triu(graph, 1).tocoo()
+        file = np.array([place.file for place in every.places])
+        original = np.array([originals.get(name, name) for name in file.tolist()])
+        a, b, long = pairs.row, pairs.col, every.lines >= 10
+        is_other = (original[a] != original[b]) | ((file[a] == file[b]) & (every.outer[a] != b) & (every.outer[b] != a))
+        other_values = pairs.data[is_other & long[a] & long[b]]
+        for name in HARD_TOOLS:
+            if name.startswith("pyscn") and language != "python":
+                continue
+            result = run(name, target, folder, language, limit=1800)
+            groups = by_copy(result, together=False)
+            hits = np.array([is_reported(row, groups, name.startswith("jscpd")) for row in known])
+            other = [
+                pair
+                for pair in result.pairs
+                if pair[0].file == pair[1].file or len({originals.get(each.file, each.file) for each in pair}) == 2
+            ]
+            level = level_of(other_values, len(other))
+            row = {
+                "language": language, "tool": name, "finished": result.finished, "seconds": result.seconds,
+                "recall": _by_kind(kinds, hits), "pairs": len(result.pairs), "other": len(other),
+                "equal": {"similarity": level, "recall": _by_kind(kinds, values >= level - 1e-9)},
+            }  # fmt: skip
+            found["rows"].append(row)
+            print(row, flush=True)
+    return found
+
+
+def is_reported(row: Results, groups: dict[str, list[list[list[Range]]]], together: bool) -> bool:
+    """Return whether groups that contain lines of a copy and of its original cover half of both; `together` joins groups."""
+
+    def touches(group: list[Range], places: list[list[Any]]) -> bool:
+        return any(
+            each.file == file and each.first <= last and first <= each.last
+            for each in group
+            for file, first, last in places
+        )
+
+    of_copy = [group for (group,) in groups.get(row["copies"][0][0], ())]
+    both = [group for group in of_copy if touches(group, row["copies"]) and touches(group, row["originals"])]
+    return is_found(row, both) if together else any(is_found(row, [group]) for group in both)
+
+
+def _by_kind(kinds: NDArray[np.str_], hits: NDArray[np.bool_]) -> list[Results]:
+    return [
+        {"kind": kind, "found": int(hits[kinds == kind].sum()), "of": int((kinds == kind).sum())}
+        for kind in (EQUAL, *BANDS)
+    ]
 
 
 # --- halves of the packages -----------------------------------------------------------------------------------------
@@ -492,7 +569,7 @@ def families(folder: Path, _: list[str]) -> Results:
 
 # --- the page -------------------------------------------------------------------------------------------------------
 
-PARTS: dict[str, Callable[[Path, list[str]], Results]] = {"truth": truth, "halves": halves, "hard": hard, "scale": scale, "families": families}  # fmt: skip
+PARTS: dict[str, Callable[[Path, list[str]], Results]] = {"truth": truth, "halves": halves, "hard": hard, "natural": natural_copies, "scale": scale, "families": families}  # fmt: skip
 
 
 # --- Page -----------------------------------------------------------------------------------------------------------
@@ -534,6 +611,8 @@ def page(results: Results, labels: Results) -> str:
             (TITLES[row["language"]], row, [r for r in row["recall"] if r["half"] == "B"]) for row in results["hard"]["rows"]
         ],
         rewrites=REWRITES,
+        bands=BANDS,
+        equal=EQUAL,
         precision_rows=[
             (tool, title, row, read_pairs(labels, language, tool))
             for tool in TOOLS
@@ -627,6 +706,8 @@ def draw(results: Results, folder: Path) -> None:
 
 def with_other_languages(new: Results, old: Results) -> Results:
     """Return the results of a part, with the earlier ones of the languages that were not measured again."""
+    if not new.get("rows", True):  # the part has none of the languages
+        return old
     if "rows" not in new or "language" not in new["rows"][0]:
         return new
     old = {"rows": old} if isinstance(old, list) else old  # the form of earlier results
@@ -660,7 +741,7 @@ def main() -> None:
         results.setdefault("commits", {})[part] = made["commit"]  # parts can be measured again one by one
         writing.write_results(writing.RESULTS, name, results, "")
     results = writing.read_results(name, writing.RESULTS)
-    if PARTS.keys() <= results.keys():
+    if PARTS.keys() - results.keys() <= {"natural"}:
         labels = json.loads(LABELS.read_text(encoding="utf-8"))
         draw(results, writing.RESULTS)
         writing.write_results(writing.RESULTS, name, results, page(results, labels))
