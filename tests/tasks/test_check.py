@@ -129,6 +129,18 @@ def test_a_change_in_one_of_two_similar_functions_is_known(repository: Path) -> 
     assert found(check_clones()) == [(os.path.join("src", "a.py:other"), b, "new")]
 
 
+def test_a_function_that_is_moved_and_changed_is_known(repository: Path) -> None:
+    Path("src/c.py").write_text(text("gather", "secret"), encoding="utf-8")
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    Path("src/c.py").unlink()
+    Path("src/d.py").write_text(text("gather", "other"), encoding="utf-8")
+    pair = os.path.join("src", "a.py:collect"), os.path.join("src", "d.py:gather")
+    assert found(check_clones()) == [(*pair, "known")]
+    Path("src/c.py").write_text("# Still here\n" + text("gather", "secret"), encoding="utf-8")
+    assert [kind for *_, kind in found(check_clones())] == ["new"]  # now it is a copy
+
+
 def test_a_new_copy_of_a_changed_function_is_new(repository: Path) -> None:
     """Although it resembles the former version of the changed one, too."""
     Path("src/a.py").write_text(text(hidden="changed") + OTHER, encoding="utf-8")
@@ -257,6 +269,15 @@ def test_only_changed_files_are_read_again(repository: Path, monkeypatch: pytest
     assert families(changed) == families(find_clones("src"))
     find_clones("src", cache="kept", identifiers="keep")
     assert len(names) > 15  # other options give other trees
+
+
+def test_changed_files_without_functions(repository: Path) -> None:
+    for version in ("1", "2"):
+        Path("src/version.py").write_text(f"version = {version}\n", encoding="utf-8")
+        git("add", "-A")
+        git("commit", "-q", "-m", version)
+        for _ in range(2):  # from the files, and from the cache
+            assert check_clones("HEAD~1", cache="kept").families == []
 
 
 def test_packs_are_merged_and_old_files_are_forgotten(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

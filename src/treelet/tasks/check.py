@@ -74,7 +74,8 @@ def check_clones(
     Notes
     -----
     A function is changed if its file changed and the file's former version, or that of another changed file, has no function
-    with an equal tree. So comments, layout, moved functions and renamed files are no changes. A function is not compared
+    with an equal tree. So comments, layout, moved functions and renamed files are no changes. The former version of a changed
+    function has the same name, in the same file or, if it is gone from there, in another changed file. A function is not compared
     with functions around or inside it, or with functions in other languages.
     """
     begin = time.monotonic()
@@ -209,7 +210,8 @@ def _pairs(
         n_jobs=n_jobs,
         progress=False,
     )
-    former, places = {(place.file, place.name): at for at, place in enumerate(old.places or ())}, unit.bank.places
+    places = unit.bank.places
+    former = _former(old, unit.bank)
     groups, pairs, known = [], set[tuple[int, int]](), list[bool]()
     for row, query in enumerate(queries.tolist()):
         part, around = slice(graph.indptr[row], graph.indptr[row + 1]), {query, *unit.around(query)}
@@ -232,8 +234,18 @@ def _pairs(
     ]
 
 
+def _former(old: Treebank, new: Treebank) -> dict[tuple[str, str], int]:
+    """Return the former version of functions, by file and name. It may be in another file if it is gone from there."""
+    former = {(place.file, place.name): at for at, place in enumerate(old.places or ())}
+    now = {(place.file, place.name) for place in new.places or ()}
+    gone = [(name, at) for (file, name), at in former.items() if (file, name) not in now]
+    count = Counter(name for name, _ in gone)
+    moved = {name: at for name, at in gone if count[name] == 1}
+    return {(file, name): moved[name] for file, name in now if name in moved} | former
+
+
 def _was_similar(
-    unit: Units, first: int, second: int, old: Treebank, former: dict[Any, int], similarity: float
+    unit: Units, first: int, second: int, old: Treebank, former: dict[tuple[str, str], int], similarity: float
 ) -> bool:
     """Return whether a function, and another one that existed before the change, were similar then."""
     places = unit.bank.places
@@ -323,7 +335,7 @@ def _is_below(path: str, folders: list[str]) -> bool:
 
 def _renamed(bank: Treebank, folder: str, root: str, here: str) -> Treebank:
     """Return functions with the names that the files of a temporary folder have in the repository."""
-    if bank.places is None:
+    if not bank.places:
         return bank
     return bank.with_places(
         bank.places.with_file_names(lambda name: _shown(os.path.join(root, os.path.relpath(name, folder)), here))
