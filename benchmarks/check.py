@@ -1,6 +1,6 @@
-"""``treelet check`` on successive releases of three projects: what it reports, and its time; and runs with a filled cache.
+"""``treelet check`` on successive releases of five projects: what it reports, and its time; and runs with a filled cache.
 
-Run with ``python -m benchmarks.check --corpora FOLDER``; wheels are fetched to this folder if they are missing. Writes
+Run with ``python -m benchmarks.check --corpora FOLDER``; packages are fetched to this folder if they are missing. Writes
 docs/results/check.md and .json. Each release becomes a commit, and every commit is checked against the one before it. What
 was reported was read, and the verdicts are in check_labels.json.
 """
@@ -18,29 +18,43 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.clone_tools import Package, measured, source_texts, standard_library
+from benchmarks.clone_tools import SUFFIXES, Package, measured, source_texts, standard_library
 from benchmarks.common import OMITTED, Results, stored_results
 from experiments import writing
 
 LABELS = Path(__file__).with_name("check_labels.json")
 RELEASES = {
     "click": (
-        "2.0 2.1 2.2 2.3 2.4 2.5 2.6 3.0 3.1 3.2 3.3 4.0 4.1 5.0 5.1 6.0 6.1 6.2 6.3 6.4 6.6 6.7 7.0 7.1 7.1.1 7.1.2 8.0.0 8.0.1 "
-        "8.0.2 8.0.3 8.0.4 8.1.0 8.1.1 8.1.2 8.1.3 8.1.4 8.1.5 8.1.6 8.1.7 8.1.8 8.2.0 8.2.1 8.3.0 8.3.1 8.3.2 8.3.3 8.4.0 8.4.1 "
-        "8.4.2 8.5.0 8.5.1"
+        "2.0 2.1 2.2 2.3 2.4 2.5 2.6 3.0 3.1 3.2 3.3 4.0 4.1 5.0 5.1 6.0 6.1 6.2 6.3 6.4 6.6 6.7 7.0 7.1 7.1.1 7.1.2 "
+        "8.0.0 8.0.1 8.0.2 8.0.3 8.0.4 8.1.0 8.1.1 8.1.2 8.1.3 8.1.4 8.1.5 8.1.6 8.1.7 8.1.8 8.2.0 8.2.1 8.3.0 8.3.1 "
+        "8.3.2 8.3.3 8.4.0 8.4.1 8.4.2 8.5.0 8.5.1"
     ),
     "werkzeug": (
-        "0.13 0.14 0.14.1 0.15.0 0.15.1 0.15.2 0.15.3 0.15.4 0.15.5 0.15.6 0.16.0 0.16.1 1.0.0 1.0.1 2.0.0 2.0.1 2.0.2 2.0.3 2.1.0 "
-        "2.1.1 2.1.2 2.2.0 2.2.1 2.2.2 2.2.3 2.3.0 2.3.1 2.3.2 2.3.3 2.3.4 2.3.5 2.3.6 2.3.7 2.3.8 3.0.0 3.0.1 3.0.2 3.0.3 3.0.4 "
-        "3.0.5 3.0.6 3.1.0 3.1.1 3.1.2 3.1.3 3.1.4 3.1.5 3.1.6 3.1.7 3.1.8 3.1.9"
+        "0.12.1 0.12.2 0.13 0.15.0 0.15.1 0.15.2 0.15.3 0.15.4 0.15.5 0.15.6 0.16.0 0.16.1 1.0.0 1.0.1 2.0.0 2.0.1 2.0.2 "
+        "2.0.3 2.1.0 2.1.1 2.1.2 2.2.0 2.2.1 2.2.2 2.2.3 2.3.0 2.3.1 2.3.2 2.3.3 2.3.4 2.3.5 2.3.6 2.3.7 2.3.8 3.0.0 "
+        "3.0.1 3.0.2 3.0.3 3.0.4 3.0.5 3.0.6 3.1.0 3.1.1 3.1.2 3.1.3 3.1.4 3.1.5 3.1.6 3.1.7 3.1.8 3.1.9"
     ),
     "requests": (
-        "2.12.3 2.12.4 2.12.5 2.13.0 2.14.0 2.14.1 2.14.2 2.15.1 2.16.0 2.16.1 2.16.2 2.16.3 2.16.4 2.16.5 2.17.0 2.17.1 2.17.2 "
-        "2.17.3 2.18.0 2.18.1 2.18.2 2.18.3 2.18.4 2.19.0 2.19.1 2.20.0 2.20.1 2.21.0 2.22.0 2.23.0 2.24.0 2.25.0 2.25.1 2.26.0 "
-        "2.27.0 2.27.1 2.28.0 2.28.1 2.28.2 2.29.0 2.30.0 2.31.0 2.32.2 2.32.3 2.32.4 2.32.5 2.33.0 2.33.1 2.34.0 2.34.1 2.34.2"
+        "2.11.1 2.12.0 2.12.1 2.12.2 2.12.3 2.12.4 2.12.5 2.13.0 2.15.1 2.16.0 2.16.1 2.16.2 2.16.3 2.16.4 2.16.5 2.17.0 "
+        "2.17.1 2.17.2 2.17.3 2.18.1 2.18.2 2.18.3 2.18.4 2.19.0 2.19.1 2.20.0 2.20.1 2.21.0 2.22.0 2.23.0 2.24.0 2.25.0 "
+        "2.25.1 2.26.0 2.27.0 2.27.1 2.28.0 2.28.1 2.28.2 2.29.0 2.30.0 2.31.0 2.32.2 2.32.3 2.32.4 2.32.5 2.33.0 2.33.1 "
+        "2.34.0 2.34.1 2.34.2"
+    ),
+    "mongoose": (
+        "9.7.4 9.8.0 9.8.1 9.9.0 9.9.1 9.9.2 9.9.3 9.9.4 9.9.5 9.10.0 9.10.1 9.10.2 9.10.3 9.10.4 9.11.0 9.11.1 9.11.2 "
+        "9.11.3 9.11.4 9.12.0 9.12.1"
+    ),
+    "psutil": (
+        "5.8.0 5.9.0 5.9.1 5.9.2 5.9.3 5.9.4 5.9.5 5.9.6 5.9.7 5.9.8 6.0.0 6.1.0 6.1.1 7.0.0 7.1.0 7.1.1 7.1.2 7.1.3 "
+        "7.2.0 7.2.1 7.2.2"
     ),
 }
-REPEATS, STEPS = 3, 50
+"""Successive releases. Wheels that contain files of older releases by mistake are left out, such as requests 2.18.0."""
+LEFTOVERS = {"click/click/_optparse.py", "click/click/helpers.py"}
+"""Such files in the wheels of click 2.0 to 2.5, which are read without them."""
+SOURCES = {"mongoose": ("npm", "javascript", "lib"), "psutil": ("sdist", "c", "psutil")}
+"""Kind of package, language and folder of projects that are not wheels of Python."""
+REPEATS = 3
 KINDS = {
     "copy": "a copy, or a second implementation of the same thing",
     "parallel": "parallel by design: siblings of an interface, wrappers of several functions",
@@ -80,10 +94,11 @@ def checked(folder: Path, *words: str) -> Results:
 def history(project: str, corpora: Path, folder: Path) -> Results:
     """Commit one release after the other, and check each."""
     git(folder, "init", "-q")
-    versions, steps = RELEASES[project].split()[-STEPS - 1 :], []
+    kind, language, inside = SOURCES.get(project, ("wheel", "python", ""))
+    versions, steps = RELEASES[project].split(), []
     for before, version in zip(["", *versions], versions, strict=False):
-        texts = source_texts(Package("wheel", project, version, ""), corpora, ".py")
-        replaced(folder, texts)
+        texts = source_texts(Package(kind, project, version, "", inside), corpora, SUFFIXES[language])
+        replaced(folder, {name: text for name, text in texts.items() if name not in LEFTOVERS})
         git(folder, "add", "-A")
         git(folder, "commit", "-q", "--allow-empty", "-m", version)
         if not before:
