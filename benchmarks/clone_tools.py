@@ -85,6 +85,17 @@ LARGE = (
     Package("wheel", "sympy", "1.14.0", "e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5"),
     Package("wheel", "pandas", "2.2.3", "c124333816c3a9b03fbeef3a9f230ba9a737e9e5bb4060aa2107a86cc0a497fc"),
     Package("wheel", "twisted", "24.11.0", "fe403076c71f04d5d2d789a755b687c5637ec3bcd3b2b8252d76f2ba65f54261"),
+    Package("wheel", "homeassistant", "2024.3.3", "6e1ec2c07441d63fdcfb8acd2c4bbb6f68bc97330855784d3623d10c38fe3577"),
+    Package("wheel", "scipy", "1.14.1", "fef8c87f8abfb884dac04e97824b61299880c43f4ce675dd2cbeadd3c9b466d2"),
+    Package("wheel", "scikit-learn", "1.5.2", "f8b0ccd4a902836493e026c03256e8b206656f91fbcc4fde28c57a5b752561f1"),
+    Package("wheel", "matplotlib", "3.9.2", "8912ef7c2362f7193b5819d17dae8629b34a95c58603d781329712ada83f9447"),
+    Package("wheel", "apache-airflow", "2.10.3", "6fb101dab139b3b6d739c04f3e390c8676478f94a9116a298fcc55a0a62e6dd6"),
+    Package("wheel", "spyder", "6.0.1", "b5fe458417772bb5866144efb7e6afd53a1d5a8de889e8d6d08ea0fc5e6583bf"),
+    Package("wheel", "sqlalchemy", "2.0.36", "2519f3a5d0517fc159afab1015e54bb81b4406c278749779be57a569d8d1bb0d"),
+    Package("wheel", "numpy", "2.1.3", "bc6f24b3d1ecc1eebfbf5d6051faa49af40b03be1aaa781ebdadcbc090b4539b"),
+    Package("wheel", "statsmodels", "0.14.4", "e332c2d9b806083d1797231280602340c5c913f90d4caa0213a6a54679ce9331"),
+    Package("wheel", "dask", "2024.11.2", "6115c4b76015e8d9d9c2922b6a0a1c850e283fb7fee74eebbd2e28e9c117c30d"),
+    Package("wheel", "mypy", "1.13.0", "20c7ee0bc0d5a9595c46f38beb04201f2620065a93755704e141fcac9f59db2b"),
 )
 """Python packages that have, with the standard library, more than 100,000 functions to compare."""
 PACKAGES = {"python": PYTHON, "javascript": JAVASCRIPT, "c": C, "java": JAVA}

@@ -181,7 +181,7 @@ def _rewritten_copies(
 
 
 BY_NAME = {package.name: package for package in PACKAGES["python"]}
-SIZES, REPEATS, LIMIT = (1000, 10_000, 50_000), 3, 180
+SIZES, REPEATS, LIMIT = (1000, 10_000, 100_000), 3, 180
 
 
 # --- recall and precision -------------------------------------------------------------------------------------------
