@@ -79,6 +79,7 @@ class AstWalk {
                                     {"col_offset", &column_},
                                     {"end_col_offset", &end_column_},
                                     {"ctx", &ctx_},
+                                    {"decorator_list", &decorators_},
                                     {"name", &name_}})
             *target = nb::steal(PyUnicode_InternFromString(name));
     }
@@ -88,7 +89,7 @@ class AstWalk {
         lines_ = &lines;
         visit(root, SyntaxReader::root, 1);
         while (!frames_.empty()) step();
-        return reader_.end_file();
+        return reader_.end_file(lines);
     }
 
   private:
@@ -210,22 +211,30 @@ class AstWalk {
         PyObject *dict = held.ptr();
         if (!dict) PyErr_Clear();
         line = number(get(node, dict, lineno_.ptr()), line);
-        Frame frame{node, dict, &kind, reader_.add(kind.label, parent, line), 0, 0, nullptr, 0, 0, line, SyntaxReader::root, false};
-        if (kind.is_scope) {
-            PyObject *name = get(node, dict, name_.ptr());
-            scopes_.push_back(name && PyUnicode_Check(name) ? nb::cast<std::string>(nb::handle(name)) : "");
-            frame.has_scope = true;
-        }
-        if (whole_ ? parent == SyntaxReader::root : kind.is_unit) {
-            const std::int64_t end_line = number(get(node, dict, end_lineno_.ptr()), lines_->count());
-            frame.unit = reader_.begin_unit(frame.index, line, end_line);
+        const bool is_unit = whole_ ? parent == SyntaxReader::root : kind.is_unit;
+        const std::int64_t end_line = is_unit ? number(get(node, dict, end_lineno_.ptr()), lines_->count()) : 0;
+        if (is_unit && !whole_ && !is_decorated(node, dict) && reader_.passes_over(line, end_line)) return;
+        std::size_t unit = SyntaxReader::root;
+        if (is_unit) {
+            unit = reader_.begin_unit(line, end_line);
             if (PyObject *column = get(node, dict, column_.ptr())) {
                 const std::size_t begin = lines_->byte_at(line, number(column, 0));
                 lines_->hide(begin, begin); // code begins here, even if a damaged statement before has an open string
             }
         }
+        Frame frame{node, dict, &kind, reader_.add(kind.label, parent, line), 0, 0, nullptr, 0, 0, line, unit, false};
+        if (kind.is_scope) {
+            PyObject *name = get(node, dict, name_.ptr());
+            scopes_.push_back(name && PyUnicode_Check(name) ? nb::cast<std::string>(nb::handle(name)) : "");
+            frame.has_scope = true;
+        }
         if (reader_.anonymous()) use_names(node, dict, kind);
         frames_.push_back(frame);
+    }
+
+    bool is_decorated(PyObject *node, PyObject *dict) {
+        PyObject *decorators = get(node, dict, decorators_.ptr());
+        return decorators && PyList_Check(decorators) && PyList_Size(decorators) > 0;
     }
 
     void hide(PyObject *node) {
@@ -291,7 +300,7 @@ class AstWalk {
     SyntaxReader &reader_;
     CodeLines *lines_ = nullptr;
     AstRules rules_;
-    nb::object lineno_, end_lineno_, column_, end_column_, ctx_, name_;
+    nb::object lineno_, end_lineno_, column_, end_column_, ctx_, decorators_, name_;
     std::unordered_map<PyTypeObject *, Kind> kinds_;
     std::array<std::pair<PyTypeObject *, const Kind *>, 256> recent_{}; // some of them, found faster
     std::deque<Frame> frames_;                                          // references stay valid while children are visited
@@ -385,7 +394,7 @@ class NodeWalk {
         line_ = 1, line_end_ = next_line(0);
         cursor_ = nb::getattr(nb::handle(root), "walk")();
         walk();
-        return reader_.end_file();
+        return reader_.end_file(lines);
     }
 
   private:
@@ -410,7 +419,7 @@ class NodeWalk {
             if (entered) {
                 if (moved(down)) continue;
                 const Frame &leaf = frames_.back();
-                add_text(leaf.node.ptr(), leaf.start, leaf.kind, leaf.index);
+                if (reader_.is_in_unit()) add_text(leaf.node.ptr(), leaf.start, leaf.kind, leaf.index);
                 leave();
             }
             while (!frames_.empty() && !moved(next)) moved(up), leave();
@@ -522,28 +531,30 @@ class NodeWalk {
         const bool is_lost = is_error(kind) && !reader_.is_in_unit() && !is_unit; // an error outside units
         const std::size_t start = start_.number(node.ptr());
         const std::int64_t line = line_at(start);
+        std::size_t unit = SyntaxReader::root;
+        if (is_unit || is_lost) {
+            using State = SyntaxReader::State;
+            const State state = is_lost ? State::lost : is_damaged(node.ptr()) ? State::damaged : State::whole;
+            // A unit may end with a line break, which belongs to its last line.
+            const std::int64_t end_line = lines_->line_of(std::max(start + 1, end_.number(node.ptr())) - 1);
+            if (state == State::whole && !whole_ && reader_.passes_over(line, end_line)) return false;
+            unit = reader_.begin_unit(line, end_line, state);
+        }
         const std::size_t index = reader_.add(label(kind), is_root ? SyntaxReader::root : frames_.back().index, line);
+        const bool is_needed = reader_.is_in_unit();
         if (what == identifier) {
-            add_name(node.ptr(), start, kind, index, is_member || (treatment(kind) & member_kind));
+            if (is_needed) add_name(node.ptr(), start, kind, index, is_member || (treatment(kind) & member_kind));
             return false;
         }
         if (what == content || (what == literal && !has_parts(node.ptr()))) {
-            if (values_) add_text(node.ptr(), start, kind, index);
+            if (values_ && is_needed) add_text(node.ptr(), start, kind, index);
             return false;
         }
-        Frame frame{std::move(node), kind, index, start, step(kind)};
+        Frame frame{std::move(node), kind, index, start, step(kind), unit};
         if (treatment(kind) & scope_kind) {
             const nb::object above = is_root ? nb::none() : frames_.back().node;
             scopes_.push_back(nb::cast<std::string>(name_of_(frame.node, above)));
             frame.has_scope = true;
-        }
-        if (is_unit || is_lost) {
-            using State = SyntaxReader::State;
-            PyObject *unit = frame.node.ptr();
-            const State state = is_lost ? State::lost : is_damaged(unit) ? State::damaged : State::whole;
-            // A unit may end with a line break, which belongs to its last line.
-            const std::int64_t end_line = lines_->line_of(std::max(start + 1, end_.number(unit)) - 1);
-            frame.unit = reader_.begin_unit(index, line, end_line, state);
         }
         frames_.push_back(std::move(frame));
         return true;
@@ -632,27 +643,28 @@ class Chunks {
 
 using Columns = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
 
-Columns columns(SyntaxReader &reader, CodeLines &source, const SyntaxReader::Damages &damaged) {
+Columns columns(SyntaxReader &reader, const SyntaxReader::Damages &damaged) {
     SyntaxReader::Results found = reader.take_results();
+    const std::size_t left_out = reader.take_short();
     std::vector<std::int64_t> lines, end_lines, code_lines;
     nb::list names, skipped;
     for (const SyntaxReader::Unit &unit : found.units) {
         lines.push_back(unit.line), end_lines.push_back(unit.end_line);
-        code_lines.push_back(source.between(unit.first_line, unit.end_line));
+        code_lines.push_back(unit.code_lines);
         names.append(nb::str(unit.name.data(), unit.name.size()));
     }
     for (const auto &[line, state] : damaged) skipped.append(nb::make_tuple(line, static_cast<int>(state)));
     return nb::make_tuple(reader.store(), to_numpy(std::move(found.roots)), to_numpy(std::move(lines)),
                           to_numpy(std::move(end_lines)), names, to_numpy(std::move(found.node_lines)),
                           to_numpy(std::move(found.node_begins)), to_numpy(std::move(found.node_ends)),
-                          to_numpy(std::move(code_lines)), skipped);
+                          to_numpy(std::move(code_lines)), skipped, left_out);
 }
 
 // Reads files of one language with the same options into one store.
 class AstReader {
   public:
-    AstReader(std::shared_ptr<Store> store, bool whole, bool anonymous, AstRules rules)
-        : reader_(anonymous, std::move(store)), walk_(reader_, std::move(rules), whole) {}
+    AstReader(std::shared_ptr<Store> store, bool whole, bool anonymous, AstRules rules, std::int64_t min_lines)
+        : reader_(anonymous, min_lines, std::move(store)), walk_(reader_, std::move(rules), whole) {}
     AstReader(const AstReader &) = delete;
     AstReader &operator=(const AstReader &) = delete;
 
@@ -663,7 +675,7 @@ class AstReader {
             const auto more = walk_.file(root.ptr(), lines);
             damaged.insert(damaged.end(), more.begin(), more.end());
         }
-        return columns(reader_, lines, damaged);
+        return columns(reader_, damaged);
     }
 
   private:
@@ -674,15 +686,15 @@ class AstReader {
 class NodeReader {
   public:
     NodeReader(std::shared_ptr<Store> store, bool whole, bool anonymous, nb::object type, std::shared_ptr<const NodeRules> rules,
-               bool values)
-        : reader_(anonymous, std::move(store)), rules_(std::move(rules)), walk_(reader_, type, *rules_, whole, values) {}
+               bool values, std::int64_t min_lines)
+        : reader_(anonymous, min_lines, std::move(store)), rules_(std::move(rules)), walk_(reader_, type, *rules_, whole, values) {}
     NodeReader(const NodeReader &) = delete;
     NodeReader &operator=(const NodeReader &) = delete;
 
     Columns read(const nb::object &root, const nb::bytes &source, nb::object name_of) {
         const std::string_view text(source.c_str(), source.size());
         CodeLines lines(text, false);
-        return columns(reader_, lines, walk_.file(root.ptr(), text, lines, std::move(name_of)));
+        return columns(reader_, walk_.file(root.ptr(), text, lines, std::move(name_of)));
     }
 
   private:
@@ -702,16 +714,17 @@ void bind_syntax(nb::module_ &m) {
         .def(
             "__init__",
             [](AstReader *self, std::shared_ptr<Store> store, bool whole, bool anonymous, nb::object describe, nb::object constant,
-               nb::object other, nb::object is_docstring) {
+               nb::object other, nb::object is_docstring, std::int64_t min_lines) {
                 new (self) AstReader(std::move(store), whole, anonymous,
-                                     {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)});
+                                     {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)}, min_lines);
             },
-            "store"_a, "whole"_a, "anonymous"_a, "describe"_a, "constant"_a.none(), "other"_a, "is_docstring"_a)
+            "store"_a, "whole"_a, "anonymous"_a, "describe"_a, "constant"_a.none(), "other"_a, "is_docstring"_a, "min_lines"_a = 0)
         .def("read", &AstReader::read, "roots"_a, "text"_a,
              "Read a file. Return the store, the roots; for each unit its first and last line and its qualified name; the lines "
              "of nodes, and for each unit the begin and end of its nodes in them and its number of lines with code; the line of "
              "each skipped unit and why: 1 it contains a syntax error, 2 a syntax error is outside units, 3 too many units are "
-             "inside each other in it.");
+             "inside each other in it; the number of units with fewer than `min_lines` lines of code, which are left out, without "
+             "those inside others.");
     nb::class_<NodeRules>(
         m, "NodeRules",
         "What becomes of the nodes of a language: treatments and labels of the kinds, paths from bound names "
@@ -721,8 +734,8 @@ void bind_syntax(nb::module_ &m) {
              "treatments"_a, "labels"_a, "bindings"_a, "never_bound"_a, "macros"_a);
     nb::class_<NodeReader>(m, "NodeReader",
                            "Stores the units of trees of tree-sitter nodes, which are of this type, as AstReader does.")
-        .def(nb::init<std::shared_ptr<Store>, bool, bool, nb::object, std::shared_ptr<const NodeRules>, bool>(), "store"_a,
-             "whole"_a, "anonymous"_a, "type"_a, "rules"_a, "values"_a)
+        .def(nb::init<std::shared_ptr<Store>, bool, bool, nb::object, std::shared_ptr<const NodeRules>, bool, std::int64_t>(),
+             "store"_a, "whole"_a, "anonymous"_a, "type"_a, "rules"_a, "values"_a, "min_lines"_a = 0)
         .def("read", &NodeReader::read, "root"_a, "source"_a, "name_of"_a, "Read a file, as AstReader does.");
     m.def(
         "reduced_copy",

@@ -6,6 +6,7 @@
 // $0, $1, ..., separately for each unit, which is why units are stored after the walk. One reader reads
 // many files into one store. After an exception, it must not be used again.
 #pragma once
+#include "code_lines.hpp"
 #include "pulse.hpp"
 #include "store.hpp"
 #include <cstdio>
@@ -68,8 +69,8 @@ class SyntaxReader {
         std::int64_t line, end_line;
         std::string name;
         State state;
-        std::int64_t first_line = 0; // of all nodes: decorators stand above `line`
-        std::size_t levels = 0;      // of units inside each other in it
+        std::size_t levels = 0; // of units inside each other in it
+        std::int64_t code_lines = 0;
     };
     using Damages = std::vector<std::pair<std::int64_t, State>>; // line and state of units that were not stored
 
@@ -77,7 +78,9 @@ class SyntaxReader {
     // are replaced.
     static constexpr std::size_t max_nesting = 100;
 
-    SyntaxReader(bool anonymous, std::shared_ptr<Store> store) : anonymous_(anonymous), store_(std::move(store)) {}
+    // Units with fewer lines of code than `min_lines` are left out.
+    SyntaxReader(bool anonymous, std::int64_t min_lines, std::shared_ptr<Store> store)
+        : anonymous_(anonymous), min_lines_(min_lines), store_(std::move(store)) {}
     bool anonymous() const { return anonymous_; }
 
     // --- during the walk over a file ------------------------------------------------------------------------
@@ -88,8 +91,10 @@ class SyntaxReader {
         return labels_.add_label(escaped_);
     }
 
-    // Adds the next child of `parent`, which is `none` for the root. Returns the number of the node.
+    // Adds the next child of `parent`, which is `root` for a node directly below none. Returns the number of the node, or
+    // `root` outside units, whose nodes are not needed.
     std::size_t add(Id label, std::size_t parent, std::int64_t line) {
+        if (!is_in_unit()) return root;
         if (parent != root) ++arity_[parent];
         label_.push_back(label);
         arity_.push_back(0);
@@ -99,10 +104,13 @@ class SyntaxReader {
     // Adds a leaf that is replaced if its unit binds the name.
     void add_name(Id label, std::size_t parent, std::int64_t line) { add(-2 - label, parent, line); }
     // Reports a use of a name. The order of the first uses in a unit determines the numbers.
-    void use(Id label, bool binds) { uses_.push_back({label, binds}); }
+    void use(Id label, bool binds) {
+        if (is_in_unit()) uses_.push_back({label, binds});
+    }
 
-    std::size_t begin_unit(std::size_t node, std::int64_t line, std::int64_t end_line, State state = State::whole) {
-        units_.push_back({node, 0, uses_.size(), 0, line, end_line, "", state});
+    // Begins a unit. The next node is its root.
+    std::size_t begin_unit(std::int64_t line, std::int64_t end_line, State state = State::whole) {
+        units_.push_back({label_.size(), 0, uses_.size(), 0, line, end_line, "", state});
         open_.push_back(units_.size() - 1);
         return units_.size() - 1;
     }
@@ -117,14 +125,28 @@ class SyntaxReader {
     }
     // Whether a unit has begun and not ended.
     bool is_in_unit() const { return !open_.empty(); }
+    // Whether the walk may pass over a unit with these lines, which is then counted as left out: it is not inside another one,
+    // and neither it nor a unit in it can have enough lines of code.
+    bool passes_over(std::int64_t line, std::int64_t end_line) {
+        const bool is_short = !is_in_unit() && end_line - line + 1 < min_lines_;
+        short_ += is_short;
+        return is_short;
+    }
 
     // --- after the walk -------------------------------------------------------------------------------------
-    // Stores the undamaged units of the file and forgets the others. Returns the places of damages.
-    Damages end_file() {
+    // Stores the undamaged units of the file that are long enough, and forgets the others. Returns the places of damages.
+    Damages end_file(CodeLines &lines) {
         Damages damaged;
         for (Unit &unit : units_) {
             if (unit.state != State::whole) {
                 damaged.emplace_back(unit.line, unit.state);
+                continue;
+            }
+            // Decorators stand above the line of the unit.
+            const auto [begin, end] = std::pair{position(unit.first), position(unit.last)};
+            unit.code_lines = lines.between(std::min<std::int64_t>(unit.line, *std::min_element(begin, end)), unit.end_line);
+            if (unit.code_lines < min_lines_) {
+                ++short_;
                 continue;
             }
             store_unit(unit);
@@ -143,6 +165,8 @@ class SyntaxReader {
         std::vector<std::int64_t> node_begins, node_ends; // per unit, in node_lines; inner units share the lines of outer ones
     };
     Results take_results() { return std::exchange(results_, {}); }
+    // The number of units that were too short, without those inside units that the walk has passed over.
+    std::size_t take_short() { return std::exchange(short_, 0); }
     const std::shared_ptr<Store> &store() const { return store_; }
 
     static constexpr std::size_t root = static_cast<std::size_t>(-1);
@@ -185,7 +209,11 @@ class SyntaxReader {
         }
     }
 
-    void store_unit(Unit &unit) {
+    std::vector<std::int32_t>::const_iterator position(std::size_t node) const {
+        return line_.begin() + static_cast<std::ptrdiff_t>(node);
+    }
+
+    void store_unit(const Unit &unit) {
         if (anonymous_) number_names(unit);
         stack_.clear();
         for (std::size_t i = unit.last; i-- > unit.first;) { // children come before parents, the last child first
@@ -210,9 +238,7 @@ class SyntaxReader {
         }
         results_.roots.push_back(stack_.back());
         auto &node_lines = results_.node_lines;
-        const auto first = line_.begin() + static_cast<std::ptrdiff_t>(unit.first),
-                   last = line_.begin() + static_cast<std::ptrdiff_t>(unit.last);
-        unit.first_line = std::min<std::int64_t>(unit.line, *std::min_element(first, last));
+        const auto first = position(unit.first), last = position(unit.last);
         if (unit.last > outermost_) { // not inside a unit that was stored before
             node_lines.insert(node_lines.end(), first, last);
             outermost_ = unit.last;
@@ -226,6 +252,8 @@ class SyntaxReader {
     static constexpr Id bound = -2; // not none, and not a number yet
 
     bool anonymous_;
+    std::int64_t min_lines_;
+    std::size_t short_ = 0;
     std::shared_ptr<Store> store_;
     Results results_;
     Store labels_; // only its labels are used: of all nodes, also outside units

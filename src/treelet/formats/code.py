@@ -115,16 +115,17 @@ def _read_python(
     identifiers: str = "keep",
     docstrings: bool = True,
     ctx: bool = False,
+    min_lines: int = 0,
 ) -> Document:
-    """Read Python source. The options are those of `python_trees`."""
+    """Read Python source. The options are those of `python_trees`. Units with fewer lines of code are left out."""
     options: dict[str, Any] = {"constants": constants, "identifiers": identifiers, "docstrings": docstrings, "ctx": ctx}
 
     def new_reader(store: _core.Store) -> _core.AstReader:
         whole = each in ("module", "statement")
         rules = SyntaxAdapter(**options).native_rules(_unit_class(each))
-        return _core.AstReader(store, whole, identifiers == "anonymous", *rules)
+        return _core.AstReader(store, whole, identifiers == "anonymous", *rules, min_lines)
 
-    with _reader(source, ("python", each, *options.values()), new_reader) as reader:
+    with _reader(source, ("python", each, *options.values(), min_lines), new_reader) as reader:
         text = _python_text(source)
         columns = reader.read(_roots(_python_module(text, source), each), text)  # the nodes end here
     return _syntax_document(source, each, columns)
@@ -153,7 +154,8 @@ def _reader(source: Source, key: tuple[Any, ...], new: Callable[[_core.Store], _
 
 def _syntax_document(source: Source, each: str, columns: tuple[Any, ...]) -> Document:
     """Return the trees that the native core read from a source file, with their places. Report skipped units."""
-    store, roots, line, end_line, names, node_line, begin, end, code_lines, skipped = columns
+    store, roots, line, end_line, names, node_line, begin, end, code_lines, skipped, short = columns
+    source.log.short[source.name] = short
     for at, why in skipped:
         with source.item():
             raise source.error(_WHY[why].format(each.replace("_", " ")), at)
@@ -288,8 +290,9 @@ def _read_code_file(
     constants: str = "values",
     identifiers: str = "keep",
     nodes: str = "named",
+    min_lines: int = 0,
 ) -> Document:
-    """Read source code with tree-sitter. The options are those of `treelet.read_code`."""
+    """Read source code with tree-sitter. The options are those of `treelet.read_code`, and those of `_read_python`."""
     check_one_of("constants", constants, CONSTANTS)
     check_one_of("identifiers", identifiers, IDENTIFIERS)
     check_one_of("nodes", nodes, ("named", "concrete"))
@@ -304,10 +307,10 @@ def _read_code_file(
     anonymous, values = identifiers == "anonymous", constants == "values"
 
     def new_reader(store: _core.Store) -> _core.NodeReader:
-        node_rules = rules.node_rules(each, nodes == "concrete", anonymous)
-        return _core.NodeReader(store, each == "file", anonymous, import_module("tree_sitter").Node, node_rules, values)
+        node_rules, node = rules.node_rules(each, nodes == "concrete", anonymous), import_module("tree_sitter").Node
+        return _core.NodeReader(store, each == "file", anonymous, node, node_rules, values, min_lines)
 
-    with _reader(source, (rules.name, each, nodes, anonymous, values), new_reader) as reader:
+    with _reader(source, (rules.name, each, nodes, anonymous, values, min_lines), new_reader) as reader:
         columns = reader.read(root_node(text, grammar, source), text, partial(_name_of, text))
     return _syntax_document(source, each, columns)
 

@@ -264,6 +264,8 @@ class SkipLog:
         self.left_out = 0
         self.files_read = 0
         self.vendored = 0  # files that were left out
+        self.short: dict[str, int] = {}
+        """Numbers of units with too few lines of code, by the name of the file."""
         self.reread: list[str] = []
         """Python files that were read by tree-sitter, because they are not valid: the error of the interpreter."""
         self.damaged: set[str] = set()

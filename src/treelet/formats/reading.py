@@ -366,6 +366,7 @@ def read_code_document(
     encoding: str = "utf-8",
     max_bytes: int | None = MAX_BYTES,
     vendored: bool = True,
+    min_lines: int = 0,
     log: SkipLog | None = None,
     select: Callable[[list[File]], list[File]] | None = None,
     progress: bool | None = None,
@@ -374,7 +375,8 @@ def read_code_document(
     """Read source files of any languages into one document. The parameters are those of `treelet.read_code`.
 
     Skipped files and units are also recorded in `log`. Without `vendored`, so is the number of vendored and minified files,
-    which are left out of folders. `select` returns those of the files that were found that are read.
+    which are left out of folders, and the number of units with fewer than `min_lines` lines of code. `select` returns those of
+    the files that were found that are read.
     """
     check_one_of("on_error", on_error, ON_ERROR)
     check_integer("max_bytes", max_bytes, optional=True)
@@ -397,7 +399,7 @@ def read_code_document(
                 trees={"tree": Columns(_core.Store(), np.zeros(0, np.int32))}, places=Places.of_file("", [])
             )
     size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
-    options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
+    options: dict[str, Any] = {"constants": constants, "identifiers": identifiers, "min_lines": min_lines}
     shared: dict[Any, Any] = {}
 
     def read(file: File, log: SkipLog) -> Document:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -28,7 +28,8 @@ _SINGLE = {"break_statement", "continue_statement", "return_statement", "empty_s
 """Statements that may have no child. All other statements with a kind of their own have some."""
 _WRAPPER = "expression_statement"
 """In Rust, this node contains loops and conditions, which are statements themselves."""
-_PARAMETERS = re.compile(r".*parameters")
+_PARAMETERS = "parameters"
+"""The end of the kind of a list of parameters."""
 _FIELDS = {"body", "orelse"}
 """Fields of the module ast, which contain statements, or the expressions of a Lambda or IfExp."""
 _PYTHON_STATEMENTS = {
@@ -46,8 +47,6 @@ _PYTHON_STATEMENTS = {
     *("For", "AsyncFor", "While", "If", "With", "AsyncWith", "Match", "Raise", "Try", "TryStar", "Assert", "Import"),
     *("ImportFrom", "Global", "Nonlocal", "Expr", "Pass", "Break", "Continue"),
 }
-_BOUND = re.compile(r"\$\d+")
-"""Names that a function binds, as `treelet.read_code` writes them."""
 _FORM = "·"
 """The label of all leaves in the form of a statement."""
 _OCCURRENCES = 20  # bits for the number of an occurrence
@@ -75,15 +74,17 @@ class _Statements(NamedTuple):
     code: Codes
     """Codes of all trees, in ascending order within a tree."""
 
-    def weights(self, code: Codes) -> Vector:
-        """Return the weights of codes: the square root of the number of nodes, rounded up, so that sums are exact."""
-        node, place = np.unique(code >> (_OCCURRENCES + 1), return_inverse=True)
-        return np.ceil(np.sqrt(_core.tree_sizes(self.store, node.astype(np.int32))[0]))[place]
+    def numbered(self) -> tuple[Codes, Codes, Vector, Vector]:
+        """Return the different codes, in ascending order, their numbers in `code`, their weights, and those of the trees.
 
-    @property
-    def sizes(self) -> Vector:
-        """The weight of all statements and forms of each tree."""
-        return np.diff(np.concatenate([[0.0], np.cumsum(self.weights(self.code))])[self.start])
+        The weight is the square root of the number of nodes, rounded up, so that sums are exact.
+        """
+        known, number = np.unique(self.code, return_inverse=True)
+        node = known >> (_OCCURRENCES + 1)
+        first = np.diff(node, prepend=-1) > 0
+        sizes = _core.tree_sizes(self.store, node[first].astype(np.int32))[0]
+        weight = np.ceil(np.sqrt(sizes))[np.cumsum(first) - 1]
+        return known, number, weight, np.diff(np.concatenate([[0.0], np.cumsum(weight[number])])[self.start])
 
     @classmethod
     def of(cls, bank: Treebank, base: _core.Store | None = None) -> _Statements:
@@ -124,21 +125,39 @@ class _Statements(NamedTuple):
 
 def _kinds(store: _core.Store) -> tuple[Flags, Flags, Flags]:
     """Return which nodes are blocks and which are statements wherever they are, and which children begin a statement."""
-    labels, label, child, start = store.labels, store.label, store.child, store.child_start
+    label, child, start = store.label, store.child, store.child_start
     arity = np.diff(start)
     parent = np.repeat(np.arange(len(label)), arity)
-    block = _which(labels, lambda text: _BLOCK.fullmatch(text) and text not in _NOT_A_BLOCK)[label] & (arity > 0)
-    field = np.flatnonzero(block & _which(labels, lambda text: text in _FIELDS)[label])
-    block[field] = _which(labels, lambda text: text in _PYTHON_STATEMENTS)[label[child[start[field]]]]
-    inner = _which(labels, _STATEMENT.fullmatch)[label]
-    inner &= (arity > 0) | _which(labels, lambda text: text in _SINGLE)[label]
+    texts = store.labels
+    # Most labels are those of leaves, such as names and literals, and need no look.
+    needed = set(np.unique(label[arity > 0]).tolist())
+    labels = {
+        number: text
+        for number, text in enumerate(texts)
+        if number in needed or text in _SINGLE or text in _PYTHON_STATEMENTS or text.endswith(_PARAMETERS)
+    }
+
+    def has(is_so: Callable[[str], Any]) -> Flags:
+        flags = np.zeros(len(texts), np.bool_)
+        flags[[number for number, text in labels.items() if is_so(text)]] = True
+        return flags[label]
+
+    block = has(lambda text: _BLOCK.fullmatch(text) and text not in _NOT_A_BLOCK) & (arity > 0)
+    field = np.flatnonzero(block & has(_FIELDS.__contains__))
+    block[field] = has(_PYTHON_STATEMENTS.__contains__)[child[start[field]]]
+    inner = has(_STATEMENT.fullmatch) & ((arity > 0) | has(_SINGLE.__contains__))
     inner[parent[block[child]]] = True  # a node with blocks is a statement, wherever it is
     inner &= ~block
-    wrapper = np.flatnonzero((arity == 1) & _which(labels, lambda text: text == _WRAPPER)[label])
+    wrapper = np.flatnonzero((arity == 1) & has(_WRAPPER.__eq__))
     block[wrapper] = inner[child[start[wrapper]]]
     inner[wrapper] &= ~block[wrapper]
-    parameters = _which(labels, _PARAMETERS.fullmatch)[label]
+    parameters = has(lambda text: text.endswith(_PARAMETERS))
     return block, inner, ~block[child] & ~parameters[child] & (block[parent] | inner[child])
+
+
+def _is_bound(text: str) -> bool:
+    """Return whether a label is a name that a function binds, as `treelet.read_code` writes it: $0, $1, ..."""
+    return text.startswith("$") and text[1:].isdecimal()
 
 
 def _headers(
@@ -148,7 +167,7 @@ def _headers(
 
     If `leaf` is given, it is the label of all leaves below other nodes.
     """
-    labels = ["$" if _BOUND.fullmatch(text) else text for text in store.labels]
+    labels = ["$" if _is_bound(text) else text for text in store.labels]
     return _core.reduced_copy(store, cut.view(np.uint8), labels, base, leaf)
 
 
@@ -180,7 +199,7 @@ class _LocatedStatements:
         store, roots = bank.compact().columns
         block, inner, begins = _kinds(store)
         number, form = (_headers(store, block | inner, leaf=leaf)[1] for leaf in (None, _FORM))
-        bound = np.array([int(text[1:]) if _BOUND.fullmatch(text) else -1 for text in store.labels] or [-1], np.int64)
+        bound = np.array([int(text[1:]) if _is_bound(text) else -1 for text in store.labels] or [-1], np.int64)
         sizes = _core.tree_sizes(store, np.arange(len(store), dtype=np.int32))[0].astype(np.int64)
         present = np.flatnonzero(roots >= 0)
         length = np.zeros(len(roots), np.int64)
@@ -240,10 +259,6 @@ class _LocatedStatements:
         return same, alike - same
 
 
-def _which(labels: list[str], is_so: Any) -> NDArray[np.bool_]:
-    return np.fromiter((bool(is_so(text)) for text in labels), np.bool_, len(labels))
-
-
 class _Columns:
     """The statements of the columns, as sparse matrices of statement × column."""
 
@@ -251,9 +266,7 @@ class _Columns:
         from scipy.sparse import csr_matrix
 
         self.statements = _Statements.of(bank)
-        self.sizes = self.statements.sizes
-        self.known, number = np.unique(self.statements.code, return_inverse=True)
-        self.weight = self.statements.weights(self.known)
+        self.known, number, self.weight, self.sizes = self.statements.numbered()
         start, shape = self.statements.start, (len(bank), len(self.known))
         self.matrix = csr_matrix((np.ones(len(number)), number, start), shape)
         weighted = csr_matrix((self.weight[number], number, start), shape)
@@ -268,7 +281,7 @@ class _Columns:
         common = np.append(self.known, -1)[at] == statements.code
         start = np.concatenate([[0], np.cumsum(common)])[statements.start]
         matrix = csr_matrix((np.ones(start[-1]), at[common], start), (len(bank), len(self.known)))
-        return matrix, statements.sizes
+        return matrix, statements.numbered()[-1]
 
 
 def _reaching(columns: _Columns, matrix: Any, sizes: Vector, threshold: float) -> Iterator[Triples]:

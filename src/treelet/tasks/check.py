@@ -87,7 +87,8 @@ def check_clones(
     log, store = SkipLog(), None if cache is None else CodeCache(cache)
     reading: dict[str, Any] = {
         "language": sorted(languages) if isinstance(languages, set | frozenset | tuple) else languages,
-        "identifiers": identifiers, "exclude": exclude, "vendored": vendored, "encoding": encoding, "progress": progress,
+        "identifiers": identifiers, "exclude": exclude, "vendored": vendored, "encoding": encoding, "min_lines": min_lines,
+        "progress": progress,
     }  # fmt: skip
     here, repository = os.getcwd(), Repository.around(".")
     root = None if repository is None else repository.folder
@@ -107,7 +108,7 @@ def check_clones(
         new = np.array([_is_below(os.path.realpath(place.file), own) for place in every.places or ()], bool)
         old = every[:0]
         unit = Units.of(every, min_lines)
-        return _report(unit, len(every), new, old, log, similarity, {**reading, "min_lines": min_lines}, begin, n_jobs)
+        return _report(unit, len(every), new, old, log, similarity, reading, begin, n_jobs)
     if repository is None or root is None:
         raise FileError(f"{here}: this folder is not in a repository of git. Name the files to check.")
     if len(named) > 1:
@@ -136,15 +137,15 @@ def check_clones(
     names = {os.path.normpath(os.path.join(root, name)) for name in changed}
     new = np.zeros(len(every), bool)
     new[unit.rows] = [os.path.normpath(os.path.join(here, place.file)) in names for place in unit.bank.places or ()]
-    return _report(unit, len(every), new, old, log, similarity, {**reading, "min_lines": min_lines}, begin, n_jobs)
+    return _report(unit, len(every), new, old, log, similarity, reading, begin, n_jobs)
 
 
 def _old_functions(folder: str, reading: dict[str, Any], store: CodeCache | None) -> Treebank:
-    """Return the functions of former versions of files. Problems of former versions do not concern the user."""
+    """Return all functions of former versions of files. Problems of former versions do not concern the user."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return Units.read([folder], {**reading, "vendored": True, "exclude": ()}, SkipLog(), store)
+            return Units.read([folder], {**reading, "vendored": True, "exclude": (), "min_lines": 0}, SkipLog(), store)
         except FileError:  # no source code
             return Treebank([])
 
@@ -176,7 +177,7 @@ def _report(
         files=log.files_read,
         functions=len(unit.bank),
         lines=int(lines),
-        short_functions=read - len(unit.bank) - unit.silenced,
+        short_functions=read - len(unit.bank) - unit.silenced + sum(log.short.values()),
         silenced_functions=unit.silenced,
         vendored_files=log.vendored,
         skipped_files=len(log.files),

@@ -136,6 +136,7 @@ def find_clones(
         "exclude": exclude,
         "vendored": vendored,
         "encoding": encoding,
+        "min_lines": min_lines,
         "progress": progress,
     }
     sides = [Units.read(_listed(paths), reading, logs[0], store)]
@@ -152,7 +153,7 @@ def find_clones(
                 stacklevel=2,
             )
         sides.append(other[apart])
-    read = sum(map(len, sides))
+    read = sum(map(len, sides)) + sum(sum(log.short.values()) for log in logs)
     units = [Units.of(bank, min_lines) for bank in sides]
     silenced = sum(unit.silenced for unit in units)
     by_language = [unit.by_language(languages) for unit in units]

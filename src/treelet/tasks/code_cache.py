@@ -34,7 +34,7 @@ from treelet.formats.places import Places
 from treelet.formats.reading import read_code_document
 from treelet.structures.treebank import Treebank
 
-_VERSION = "1"
+_VERSION = "2"
 _PACKS = 4  # packs that a run leaves as they are
 _KEPT = 30  # days after which a file that no run has read since is forgotten
 _DIGEST = 32
@@ -48,6 +48,8 @@ class _Pack(NamedTuple):
     bank: Treebank
     key: list[bytes]
     start: NDArray[np.int64]
+    short: NDArray[np.int64]
+    """The number of functions in each file that were too short."""
     day: NDArray[np.int64]
     """The day on which each file was read or last moved to another pack."""
 
@@ -55,7 +57,7 @@ class _Pack(NamedTuple):
         rows = [np.arange(self.start[at], self.start[at + 1]) for at in files]
         start = np.cumsum([0, *map(len, rows)])
         every = np.concatenate(rows) if rows else np.zeros(0, np.int64)
-        return _Pack(self.bank[every], [self.key[at] for at in files], start, self.day[files])
+        return _Pack(self.bank[every], [self.key[at] for at in files], start, self.short[files], self.day[files])
 
     def write(self, file: Path) -> None:
         places = self.bank.places
@@ -63,14 +65,14 @@ class _Pack(NamedTuple):
         arrays = self.bank.packed() | {_PLACES + name: values for name, values in places.arrays().items()}
         key = np.frombuffer(b"".join(self.key), np.uint8).reshape(-1, _DIGEST)
         with open_whole(file) as stream:
-            np.savez(stream, **arrays, key=key, start=self.start, day=self.day)
+            np.savez(stream, **arrays, key=key, start=self.start, short=self.short, day=self.day)
 
     @classmethod
     def read(cls, file: Path) -> _Pack:
         """Read a pack. Everything is checked; a damaged pack raises one of `_DAMAGES`."""
         with np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        key, start, day = (arrays.pop(name) for name in ("key", "start", "day"))
+        key, start, short, day = (arrays.pop(name) for name in ("key", "start", "short", "day"))
         placed = {name.removeprefix(_PLACES): arrays.pop(name) for name in [*arrays] if name.startswith(_PLACES)}
         placed["code_lines"], placed["node_line"]  # places without them are valid elsewhere
         if key.dtype != np.uint8 or key.shape != (len(day), _DIGEST) or start.shape != (len(day) + 1,):
@@ -79,13 +81,15 @@ class _Pack(NamedTuple):
         if (
             start.dtype.kind != "i"
             or day.dtype.kind != "i"
+            or short.dtype.kind != "i"
+            or short.shape != day.shape
             or start[0]
             or start[-1] != trees
             or (np.diff(start) < 0).any()
         ):
             raise ValueError("the rows of a pack are damaged")
         bank = Treebank.unpacked(arrays, Places.from_arrays(placed, trees))
-        return cls(bank, [row.tobytes() for row in key], start.astype(np.int64), day.astype(np.int64))
+        return cls(bank, [row.tobytes() for row in key], *(some.astype(np.int64) for some in (start, short, day)))
 
 
 _DAMAGES = (TreeletError, OSError, ValueError, LookupError, TypeError, EOFError, MemoryError, zipfile.BadZipFile)
@@ -117,7 +121,7 @@ class CodeCache:
 
         def unknown(found: list[File]) -> list[File]:
             options = repr(
-                sorted((name, value) for name, value in reading.items() if name in ("identifiers", "encoding"))
+                sorted((name, value) for name, value in reading.items() if name in ("identifiers", "encoding", "min_lines"))
             )
             for file in found:
                 order.append(name := os.fspath(cast("PathLike", file)))
@@ -129,6 +133,7 @@ class CodeCache:
 
         document = read_code_document(files, **reading, log=log, select=unknown)
         log.files_read += len(hits)
+        log.short |= {name: int(pack.short[at]) for name, (pack, at) in hits.items()}
         new = Treebank.from_columns(document.trees["tree"], document.places)
         rows = _rows_by_file(new)
         kept = [name for name in order if name in keys and name not in hits and name not in log.damaged]
@@ -137,8 +142,8 @@ class CodeCache:
         if kept:
             own = [rows.get(name, np.zeros(0, np.int64)) for name in kept]
             start, every = np.cumsum([0, *map(len, own)]), np.concatenate(own)
-            today = np.full(len(kept), _today())
-            self._store(_Pack(new[every], [keys[name] for name in kept], start, today), packs, {*keys.values()})
+            short, today = np.array([log.short.get(name, 0) for name in kept]), np.full(len(kept), _today())
+            self._store(_Pack(new[every], [keys[name] for name in kept], start, short, today), packs, {*keys.values()})
         if not hits:
             return new
         by_file = _rows_by_file(whole)
@@ -206,6 +211,7 @@ def _merged(packs: list[_Pack], new: _Pack, used: set[bytes]) -> _Pack:
         Treebank.concat([part.bank for part in parts]),
         [key for part in parts for key in part.key],
         np.cumsum([0, *(count for part in parts for count in np.diff(part.start).tolist())]),
+        np.concatenate([part.short for part in parts]),
         np.concatenate([part.day for part in parts]),
     )
 
