@@ -188,8 +188,11 @@ void bind_edits(nb::module_ &m) {
             {
                 WithoutGil free;
                 TreeSizer sizer(store);
+                const bool many = roots.shape(0) > store.size() / 16;
+                const std::vector<TreeSize> all = many ? sizer.all() : std::vector<TreeSize>();
                 for (std::size_t i = 0; i < roots.shape(0); ++i) {
-                    const TreeSize size = sizer(roots.data()[i]);
+                    const Id root = roots.data()[i];
+                    const TreeSize size = many && root != none ? all[static_cast<std::size_t>(root)] : sizer(root);
                     nodes.push_back(size.nodes), left.push_back(size.left), right.push_back(size.right);
                 }
             }

@@ -4,6 +4,7 @@
 #include "bindings_arrays.hpp"
 #include "code_lines.hpp"
 #include "reduced_copy.hpp"
+#include "statement_codes.hpp"
 #include "syntax.hpp"
 #include <array>
 #include <deque>
@@ -756,6 +757,23 @@ void bind_syntax(nb::module_ &m) {
         "store"_a, "marked"_a, "labels"_a, "base"_a = nb::none(), "leaf"_a = nb::none(),
         "Copy all nodes, without marked nodes below others and with other labels, to a new store over a base. All leaves below "
         "others get the label `leaf` if it is given. Return the store and the copy of each node.");
+    m.def(
+        "statement_codes",
+        [](const Store &store, IdArray roots, ByteArray begins, IdArray number, IdArray form, int bits) {
+            check_ids(roots, store.size(), "root", none);
+            if (begins.shape(0) != store.child_count() || number.shape(0) != store.size() || form.shape(0) != store.size())
+                refuse("there must be a mark for each child, and two numbers for each node");
+            if (bits < 0 || bits > 30) refuse("the number of bits must be between 0 and 30");
+            StatementCodes found;
+            {
+                WithoutGil free;
+                found = statement_codes(store, roots.data(), roots.shape(0), begins.data(), number.data(), form.data(), bits);
+            }
+            return std::make_pair(to_numpy(std::move(found.start)), to_numpy(std::move(found.code)));
+        },
+        "store"_a, "roots"_a, "begins"_a, "number"_a, "form"_a, "bits"_a,
+        "Return where the codes of each tree start, and the codes of its statements in ascending order: a code is the number of the "
+        "statement and 0, or that of its form and 1, then the number of its occurrence in the last bits.");
     nb::class_<Chunks>(
         m, "Chunks",
         "Text that tree-sitter reads in pieces. `check` is called with the offset of each piece; if it raises an error, "

@@ -20,23 +20,34 @@ class TreeSizer {
         place_.clear();
         below(store_, &root, 1, place_, nodes_);
         sizes_.resize(nodes_.size());
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            const Id *kids = store_.children(nodes_[i]);
-            const std::size_t n = store_.arity(nodes_[i]);
-            TreeSize sum{1, 0, 0};
-            for (std::size_t k = 0; k < n; ++k) {
-                const TreeSize &child = sizes_[place_[kids[k]]];
-                sum.nodes += child.nodes, sum.left += child.left, sum.right += child.right;
-            }
-            // The first child (or the last, from the right) continues the path of its parent.
-            sum.left += sum.nodes - (n ? sizes_[place_[kids[0]]].nodes : 0);
-            sum.right += sum.nodes - (n ? sizes_[place_[kids[n - 1]]].nodes : 0);
-            sizes_[i] = sum;
-        }
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
+            sizes_[i] = of(nodes_[i], [&](Id child) { return sizes_[place_[child]]; });
         return sizes_.back();
+    }
+    // Returns the sizes of all subtrees of the store. If many are needed, this is faster than one by one.
+    std::vector<TreeSize> all() const {
+        std::vector<TreeSize> sizes;
+        sizes.reserve(store_.size());
+        for (Id node = 0; node < static_cast<Id>(store_.size()); ++node) // children come before their parents
+            sizes.push_back(of(node, [&](Id child) { return sizes[static_cast<std::size_t>(child)]; }));
+        return sizes;
     }
 
   private:
+    template <class SizeOf> TreeSize of(Id node, SizeOf size_of) const {
+        const Id *kids = store_.children(node);
+        const std::size_t n = store_.arity(node);
+        TreeSize sum{1, 0, 0};
+        for (std::size_t k = 0; k < n; ++k) {
+            const TreeSize child = size_of(kids[k]);
+            sum.nodes += child.nodes, sum.left += child.left, sum.right += child.right;
+        }
+        // The first child (or the last, from the right) continues the path of its parent.
+        sum.left += sum.nodes - (n ? size_of(kids[0]).nodes : 0);
+        sum.right += sum.nodes - (n ? size_of(kids[n - 1]).nodes : 0);
+        return sum;
+    }
+
     const Store &store_;
     Marks place_;
     std::vector<Id> nodes_;

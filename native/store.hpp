@@ -236,6 +236,8 @@ class Store {
     Id label(Id node) const { return label_[node]; }
     std::size_t arity(Id node) const { return static_cast<std::size_t>(child_start_[node + 1] - child_start_[node]); }
     const Id *children(Id node) const { return child_.from(child_start_[node]); }
+    // The position of the first child among the children of all nodes.
+    std::int64_t child_start(Id node) const { return child_start_[node]; }
     Id production(Id node) const { return production_[node]; }
     Id height(Id node) const { return height_[node]; }
     double productions_below(Id node) const { return size_[node]; }

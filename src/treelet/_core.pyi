@@ -711,11 +711,11 @@ class AstReader:
     Stores the units of trees of ast nodes, or with whole=True the trees themselves, of many files in one store. After an exception, it must not be used again.
     """
 
-    def __init__(self, store: Store, whole: bool, anonymous: bool, describe: object, constant: object | None, other: object, is_docstring: object) -> None: ...
+    def __init__(self, store: Store, whole: bool, anonymous: bool, describe: object, constant: object | None, other: object, is_docstring: object, min_lines: int = 0) -> None: ...
 
     def read(self, roots: list[Any], text: str) -> tuple[Any, ...]:
         """
-        Read a file. Return the store, the roots; for each unit its first and last line and its qualified name; the lines of nodes, and for each unit the begin and end of its nodes in them and its number of lines with code; the line of each skipped unit and why: 1 it contains a syntax error, 2 a syntax error is outside units, 3 too many units are inside each other in it.
+        Read a file. Return the store, the roots; for each unit its first and last line and its qualified name; the lines of nodes, and for each unit the begin and end of its nodes in them and its number of lines with code; the line of each skipped unit and why: 1 it contains a syntax error, 2 a syntax error is outside units, 3 too many units are inside each other in it; the number of units with fewer than `min_lines` lines of code, which are left out, without those inside others.
         """
 
 class NodeRules:
@@ -730,7 +730,7 @@ class NodeReader:
     Stores the units of trees of tree-sitter nodes, which are of this type, as AstReader does.
     """
 
-    def __init__(self, store: Store, whole: bool, anonymous: bool, type: object, rules: NodeRules, values: bool) -> None: ...
+    def __init__(self, store: Store, whole: bool, anonymous: bool, type: object, rules: NodeRules, values: bool, min_lines: int = 0) -> None: ...
 
     def read(self, root: object, source: bytes, name_of: object) -> tuple[Any, ...]:
         """Read a file, as AstReader does."""
@@ -738,6 +738,11 @@ class NodeReader:
 def reduced_copy(store: Store, marked: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], base: Store | None = None, leaf: str | None = None) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
     Copy all nodes, without marked nodes below others and with other labels, to a new store over a base. All leaves below others get the label `leaf` if it is given. Return the store and the copy of each node.
+    """
+
+def statement_codes(store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begins: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], number: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], form: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bits: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+    """
+    Return where the codes of each tree start, and the codes of its statements in ascending order: a code is the number of the statement and 0, or that of its form and 1, then the number of its occurrence in the last bits.
     """
 
 class Chunks:

@@ -203,7 +203,7 @@ LINEAR = {
     "NodeRules.__init__": "kinds of nodes of a grammar",
     "EditCosts.__init__ of integral": "costs",
     "EditColumns.__init__ arrays from_arrays counts": "distinct subtrees",
-    "tree_sizes reduced_copy": "distinct subtrees",
+    "tree_sizes reduced_copy statement_codes": "distinct subtrees, and the statements of all trees; polled",
     "Grammar.__init__ __len__": "nothing",
     "Stop.__init__ set": "nothing",
     "Mask.__init__": "nothing",

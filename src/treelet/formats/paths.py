@@ -13,7 +13,8 @@ import shutil
 import subprocess
 import warnings
 from collections.abc import Collection, Iterator
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import IO, Any, NamedTuple, cast
 
@@ -95,7 +96,11 @@ def find_files(
         raise FileError("No files were given. Pass at least one file, folder or pattern.")
     found: dict[Any, File] = {}
     skipped: list[str] = []
-    several, omitted = len(given) > 1, set[str]()
+    several, omitted, real_folder = len(given) > 1, set[str](), lru_cache(1024)(os.path.realpath)
+
+    def real(path: Path) -> str:
+        return os.path.realpath(path) if path.is_symlink() else os.path.join(real_folder(path.parent), path.name)
+
     for item in given:
         if not isinstance(item, str | os.PathLike) or item == "-":
             found[id(item) if item != "-" else "-"] = item
@@ -123,16 +128,14 @@ def find_files(
                 f"{name}: the folder contains no files with a suffix that is read here ({some_of(sorted(suffixes), 8)}). "
                 f"To read other files, name them or use a pattern such as {name.rstrip('/') + '/*'!r}."
             )
-        if not vendored:
-            own = [path for path in paths if not (_excluded(path, folder, _VENDORED) or _is_minified(path, encoding))]
-            omitted |= {os.path.realpath(path) for path in paths} - {os.path.realpath(path) for path in own}
-            paths = own
         for path in paths:
-            problem = _problem(path, max_bytes, encoding)
-            if problem:
+            problem = None if not vendored and _excluded(path, folder, _VENDORED) else _problem(path, max_bytes, encoding, vendored)
+            if problem is None:
+                omitted.add(real(path))
+            elif problem:
                 skipped.append(f"{path}: {problem}")
             else:
-                found.setdefault(os.path.realpath(path), str(path))
+                found.setdefault(real(path), str(path))
     if omitted and not found and not skipped:
         raise FileError(
             f"{in_words(map(str, given), 'and')}: all files are vendored or minified, and left out. Use vendored=True to "
@@ -141,47 +144,44 @@ def find_files(
     return FoundFiles(list(found.values()), list(dict.fromkeys(skipped)), several, len(omitted - found.keys()))
 
 
-def _is_minified(path: Path, encoding: str) -> bool:
-    """Return whether a file has very long lines."""
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(_MEASURED)
-    except OSError:  # reported when the file is read
-        return False
-    packed = path.suffix.lower() in PACKED or not encoding.lower().startswith("utf")
-    return (
-        not packed
-        and len(head) >= _INSPECTED
-        and len(head) > _MINIFIED_LINE * (len(re.findall(rb"\r\n?|\n", head)) + 1)
-    )
-
-
 def _excluded(path: Path, folder: Path, patterns: Collection[str]) -> bool:
     """Return whether a pattern matches the path below the folder, a folder on this path, or one of their names."""
+    if not patterns:
+        return False
     try:
         below: PurePath = path.relative_to(folder)
     except ValueError:
         below = path
-    names = [below, *below.parents][:-1]
-    return any(
-        fnmatchcase(part.as_posix(), pattern.rstrip("/")) or fnmatchcase(part.name, pattern.rstrip("/"))
-        for part in names
-        for pattern in patterns
-    )
+    matches, text, start = _pattern(tuple(patterns)).match, below.as_posix(), 0
+    for end in [slash.start() for slash in re.finditer("/", text) if slash.start()] + [len(text)]:
+        if matches(text[start:end]) or matches(text[:end]):
+            return True
+        start = end + 1
+    return False
 
 
-def _problem(path: Path, max_bytes: int | None, encoding: str) -> str:
-    """Return why a file that was found in a folder is skipped, or an empty string."""
+@lru_cache(64)
+def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Return one regular expression for several patterns."""
+    return re.compile("|".join(translate(pattern.rstrip("/")) for pattern in patterns))
+
+
+def _problem(path: Path, max_bytes: int | None, encoding: str, vendored: bool) -> str | None:
+    """Return why a file that was found in a folder is skipped, or an empty string. Without `vendored`, None if it is minified."""
     try:
-        size = path.stat().st_size
-        if max_bytes is not None and size > max_bytes:
-            return f"{size:,} bytes, more than max_bytes={max_bytes!r} allows"
-        if path.suffix.lower() in PACKED or encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
-            return ""
         with path.open("rb") as stream:
-            return "a binary file, because it contains a NUL byte" if b"\0" in stream.read(_INSPECTED) else ""
+            size, head = os.fstat(stream.fileno()).st_size, stream.read(_INSPECTED if vendored else _MEASURED)
     except OSError as error:
         return f"cannot be read ({error.strerror or error})"
+    named = encoding.lower().replace("_", "-")
+    is_text = path.suffix.lower() not in PACKED and named.startswith("utf")
+    lines = head.count(b"\n") + head.count(b"\r") - head.count(b"\r\n") + 1
+    if not vendored and is_text and len(head) >= _INSPECTED and len(head) > _MINIFIED_LINE * lines:
+        return None
+    if max_bytes is not None and size > max_bytes:
+        return f"{size:,} bytes, more than max_bytes={max_bytes!r} allows"
+    is_binary = is_text and named in ("utf-8", "utf8") and b"\0" in head[:_INSPECTED]
+    return "a binary file, because it contains a NUL byte" if is_binary else ""
 
 
 # --- folders ----------------------------------------------------------------------------------------------------

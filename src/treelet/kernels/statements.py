@@ -91,36 +91,9 @@ class _Statements(NamedTuple):
         """Return the statements of all trees. They have the same codes as in `base` if they occur there."""
         store, roots = bank.columns
         block, inner, begins = _kinds(store)
-        parent = np.repeat(np.arange(len(store)), np.diff(store.child_start))
-        edge, child = np.flatnonzero(begins), store.child
-        label = store.label
-        headers, node = _headers(store, block | inner, base)
+        headers, number = _headers(store, block | inner, base)
         forms, form = _headers(store, block | inner, headers, _FORM)
-        # The statements directly below each node, for each node of each tree, and the roots
-        first, end = (np.searchsorted(parent[edge], np.arange(len(label)) + more) for more in (0, 1))
-        weights = bank.weights()
-        tree = np.repeat(np.arange(len(bank)), np.diff(weights.start))
-        below = (end - first)[weights.node]
-        kept = np.flatnonzero(below)
-        below, count = below[kept], weights.weight[kept].astype(np.int64)
-        at = np.repeat(first[weights.node[kept]] - np.cumsum(below) + below, below) + np.arange(below.sum())
-        present = np.flatnonzero(roots >= 0)
-        tree = np.concatenate([np.repeat(tree[kept], below), present])
-        statement = np.concatenate([child[edge[at]], roots[present]])
-        count = np.concatenate([np.repeat(count, below), np.ones(len(present), np.int64)])
-        statement = np.concatenate(
-            [some[statement].astype(np.int64) << 1 | kind for kind, some in enumerate((node, form))]
-        )
-        tree, count = np.tile(tree, 2), np.tile(count, 2)
-        order = np.lexsort((statement, tree))
-        tree, statement, count = tree[order], statement[order], count[order]
-        new = np.flatnonzero(np.r_[True, (np.diff(tree) != 0) | (np.diff(statement) != 0)][: len(tree)])
-        tree, statement = tree[new], statement[new]
-        count = np.add.reduceat(count, new) if len(new) else count
-        occurrence = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        code = np.repeat(statement << _OCCURRENCES, count) + np.minimum(occurrence, (1 << _OCCURRENCES) - 1)
-        ends = np.searchsorted(np.repeat(tree, count), np.arange(len(bank) + 1))
-        return cls(forms, ends.astype(np.int64), code)
+        return cls(forms, *_core.statement_codes(store, roots, begins.view(np.uint8), number, form, _OCCURRENCES))
 
 
 def _kinds(store: _core.Store) -> tuple[Flags, Flags, Flags]:
@@ -269,8 +242,7 @@ class _Columns:
         self.known, number, self.weight, self.sizes = self.statements.numbered()
         start, shape = self.statements.start, (len(bank), len(self.known))
         self.matrix = csr_matrix((np.ones(len(number)), number, start), shape)
-        weighted = csr_matrix((self.weight[number], number, start), shape)
-        self.blocks = [weighted[start : start + _COLUMNS].T.tocsr() for start in range(0, len(bank), _COLUMNS)]
+        self.weighted = csr_matrix((self.weight[number], number, start), shape)
 
     def rows(self, bank: Treebank) -> tuple[Any, Vector]:
         """Return the statements of other trees that occur in the columns, as a sparse matrix, and the weights of all."""
@@ -343,10 +315,10 @@ class _OverlapEvaluator(Evaluator):
         self.ready()
         assert self._ready is not None
         columns, matrix, sizes = self._ready
-        rows = matrix[begin:end]
+        rows = matrix[begin:end].T.tocsr()
         for start in range(0, out.shape[1], _COLUMNS):
             stop = min(start + _COLUMNS, out.shape[1])
-            common = (rows @ columns.blocks[start // _COLUMNS]).toarray()[:, : stop - start]
+            common = (columns.weighted[start:stop] @ rows).toarray().T
             both = sizes[begin:end, None] + columns.sizes[None, start:stop]
             np.divide(2 * common, both, out=out[:, start:stop], where=both > 0)
             out[:, start:stop][both == 0] = 0
@@ -444,5 +416,8 @@ class StatementOverlap(Kernel):
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         bank = self.coerce(X)
-        # A statement takes 8 bytes for its code, 12 in each of two matrices, and as much again while they are made.
-        return Needs(64 * len(bank.weights().node) + 64 * len(bank.columns.store.label), 0)
+        store, roots = bank.columns
+        nodes = _core.tree_sizes(store, roots[roots >= 0])[0].sum()
+        # Per distinct subtree, its statement and its form. A statement has 20 nodes or more on average, and takes 8 bytes for
+        # its code, 12 in each of two matrices, and as much again while they are made; and so does its form.
+        return Needs(int(4 * nodes) + 96 * len(store.label), 0)
