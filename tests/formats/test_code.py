@@ -25,8 +25,9 @@ from treelet.errors import FileError, FormatError, NotEnoughMemoryError, Paramet
 from treelet.formats import SourcePlace, python_trees
 from treelet.formats.adapters import SyntaxAdapter, _nodes_of, _value_label, flatten
 from treelet.formats.code import _EACH
+from treelet.formats.files import SkipLog
 from treelet.formats.languages import LANGUAGES
-from treelet.formats.reading import read_located
+from treelet.formats.reading import read_code_document, read_located
 
 tree_sitter = pytest.importorskip("tree_sitter")
 
@@ -262,6 +263,42 @@ def test_lines_of_code_are_those_with_tokens() -> None:
         for row, place in enumerate(bank.places):
             first = min(bank.places.node_lines(row))  # of a decorator
             assert counts[row] == len(filled & code & set(range(first, place.end_line + 1))), place
+
+
+MANY_LINES = [
+    *((f"a{rules.suffixes[0]}", TWINS[name].format(f="f", a="one", b="two", c="three")) for name, rules in LANGUAGES.items()),
+    ("a.js", "const f = {\n  g(a) {\n    return x(\n      function (b) {\n        return `${() => b}`;\n      });\n  },\n h: a => a };\n"),
+    ("a.js", "function f(a) {\n  // c\n  g(a;\n}\nfunction h(a) {\n  return\n    a;\n}\n"),
+    ("a.py", "@a\n@b(\n    c)\ndef f(x):\n    'd'\n    def g():\n        return x\n\n    return g\ndef h(x): return x\n"),
+    ("a.py", "class C:\n    def f(self):\n        \"\"\"d\n\n        \"\"\"\n        x = 1\n        return x\n    y = lambda: 1\n"),
+    ("a.py", Path(json.decoder.__file__).read_text("utf-8")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("each", ["function", "class"])
+@pytest.mark.parametrize(("name", "text"), MANY_LINES)
+def test_units_with_few_lines_are_left_out(name: str, text: str, each: str, tmp_path: Path) -> None:
+    """The others are the same as without a limit, although the walk passes over the short ones."""
+    path = written(tmp_path, name, text.replace("{ ", "{\n").replace("; ", ";\n"))
+    options: dict[str, Any] = {"each": each, "identifiers": "anonymous"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TreeletWarning)  # damaged functions
+        bank = tl.read_code(path, **options)
+        for least in range(12):
+            log = SkipLog()
+            document = read_code_document([path], **options, min_lines=least, log=log)
+            found = tl.Treebank.from_columns(document.trees["tree"], document.places)
+            assert bank.places is not None
+            kept = [row for row, lines in enumerate(bank.places.code_lines()) if lines >= least]
+            assert found == bank[kept]
+            assert found.places == bank.places[kept]
+            assert found.places.code_lines().tolist() == bank.places.code_lines()[kept].tolist()
+            assert [found.places.node_lines(row).tolist() for row in range(len(kept))] == [
+                bank.places.node_lines(row).tolist() for row in kept
+            ]
+            short = sum(log.short.values())
+            assert bool(short) == (len(kept) < len(bank))
+            assert short <= len(bank) - len(kept)  # units inside those that were passed over are not counted
 
 
 def test_edits_have_lines(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@
 #include "native_checks.hpp"
 #include "partial_tree.hpp"
 #include "reduced_copy.hpp"
+#include "statement_codes.hpp"
 #include "sketch.hpp"
 #include "smo.hpp"
 #include "subset_tree.hpp"
@@ -67,6 +68,36 @@ void copy_reduced(const Store &store) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < store.arity(node); ++i) kept += marked[store.children(node)[i]] == 0;
         expect(copy.arity(nodes[node]) == kept, "a copy with other children");
+    }
+}
+
+// The statements of a tree are its root and the nodes below marked edges, however often they occur.
+void list_statements(const Store &store, const std::vector<Id> &roots) {
+    std::vector<std::uint8_t> begins(store.child_count());
+    for (std::size_t edge = 0; edge < begins.size(); ++edge) begins[edge] = edge % 3 == 0;
+    std::vector<Id> number(store.size());
+    for (std::size_t node = 0; node < number.size(); ++node) number[node] = static_cast<Id>(node / 2);
+    constexpr int bits = 20;
+    const StatementCodes found = statement_codes(store, roots.data(), roots.size(), begins.data(), number.data(), number.data(), bits);
+    expect(found.start.size() == roots.size() + 1, "trees without statements");
+    for (std::size_t t = 0; t < roots.size(); ++t) {
+        std::vector<std::int64_t> expected;
+        std::vector<std::pair<Id, bool>> stack{{roots[t], true}};
+        while (!stack.empty()) {
+            const auto [node, begin] = stack.back();
+            stack.pop_back();
+            if (begin) expected.push_back(number[node]);
+            for (std::size_t i = 0; i < store.arity(node); ++i)
+                stack.push_back({store.children(node)[i], begins[store.child_start(node) + static_cast<std::int64_t>(i)] != 0});
+        }
+        std::vector<std::int64_t> listed[2];
+        for (std::int64_t i = found.start[t]; i < found.start[t + 1]; ++i) {
+            const std::int64_t code = found.code[i];
+            expect(i == found.start[t] || found.code[i - 1] < code, "codes that do not ascend");
+            listed[(code >> bits) & 1].push_back(code >> (bits + 1));
+        }
+        std::sort(expected.begin(), expected.end());
+        expect(listed[0] == expected && listed[1] == expected, "other statements");
     }
 }
 
@@ -217,11 +248,12 @@ void compare_edits(const Store &store, const std::vector<Id> &roots) {
 void read_as_source(const Store &store, const std::vector<Id> &roots) {
     TreeSizer sizer(store);
     for (const bool anonymous : {false, true}) {
-        SyntaxReader reader(anonymous);
+        SyntaxReader reader(anonymous, 0, std::make_shared<Store>());
+        CodeLines lines("\n\n", false);
         for (const Id root : roots) {
             const auto state = store.arity(root) > 2 ? SyntaxReader::State::damaged : SyntaxReader::State::whole;
             std::vector<std::pair<Id, std::size_t>> stack{{root, SyntaxReader::root}};
-            const std::size_t unit = reader.begin_unit(0, 1, 2, state);
+            const std::size_t unit = reader.begin_unit(1, 2, state);
             while (!stack.empty()) {
                 const auto [node, parent] = stack.back();
                 stack.pop_back();
@@ -234,14 +266,14 @@ void read_as_source(const Store &store, const std::vector<Id> &roots) {
                 for (std::size_t k = store.arity(node); k-- > 0;) stack.push_back({store.children(node)[k], here});
             }
             reader.end_unit(unit);
-            const std::size_t before = reader.roots.size();
-            expect(reader.end_file().size() == (state == SyntaxReader::State::whole ? 0 : 1), "a damage that is not reported");
-            if (reader.roots.size() == before) continue;
-            const TreeSize size = sizer(root), found = TreeSizer(*reader.store)(reader.roots.back());
+            expect(reader.end_file(lines).size() == (state == SyntaxReader::State::whole ? 0 : 1), "a damage that is not reported");
+            const std::vector<Id> stored = reader.take_results().roots;
+            if (stored.empty()) continue;
+            const TreeSize size = sizer(root), found = TreeSizer(*reader.store())(stored.back());
             expect(size.nodes == found.nodes && size.left == found.left && size.right == found.right, "a tree of another shape");
             if (!anonymous) {
                 Store both(store);
-                expect(both.absorb(*reader.store, &reader.roots.back(), 1)[0] == root, "another tree");
+                expect(both.absorb(*reader.store(), &stored.back(), 1)[0] == root, "another tree");
             }
         }
     }
@@ -344,6 +376,7 @@ void use(const Store &store, std::vector<Id> roots, int what) {
         return read_as_source(store, roots);
     case 5:
         copy_reduced(store);
+        list_statements(store, roots);
         return view_columns(store, roots, trees);
     default:
         return sketch_trees(store, roots, trees);
