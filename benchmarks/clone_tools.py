@@ -239,8 +239,12 @@ def _tree_bytes(root: int) -> int:
     return total
 
 
+MOST_MEMORY = 16 << 30
+"""Bytes at which a command is stopped."""
+
+
 def measured(command: list[str], output: Path | None = None, limit: float = 600) -> tuple[float, float, int, bool]:
-    """Run a command. Return the wall-clock seconds, the CPU seconds, the peak memory, and whether it ended in time."""
+    """Run a command. Return the wall-clock seconds, the CPU seconds, the peak memory, and whether it ended within the limits."""
     before = os.times()
     begin = time.monotonic()
     with open(output or os.devnull, "wb") as stream:
@@ -248,7 +252,7 @@ def measured(command: list[str], output: Path | None = None, limit: float = 600)
         peak, finished = 0, True
         while process.poll() is None:
             peak = max(peak, _tree_bytes(process.pid))
-            if time.monotonic() - begin > limit:
+            if time.monotonic() - begin > limit or peak > MOST_MEMORY:
                 os.killpg(process.pid, signal.SIGKILL)
                 finished = False
                 process.wait()

@@ -228,7 +228,8 @@ class CloneReport:
         Numbers of files that were read, of functions that were compared, and of their lines of code. The lines of a
         nested function are counted once.
     short_functions, silenced_functions : int
-        Numbers of functions that are too short to be compared, and of functions with a comment that leaves them out.
+        Numbers of functions that are too short to be compared, without those inside them, and of functions with a comment that
+        leaves them out.
     vendored_files : int
         Number of vendored and minified files that were left out.
     skipped_files, skipped_functions : int
