@@ -188,11 +188,11 @@ void bind_edits(nb::module_ &m) {
             {
                 WithoutGil free;
                 TreeSizer sizer(store);
-                const bool many = roots.shape(0) > store.size() / 16;
-                const std::vector<TreeSize> all = many ? sizer.all() : std::vector<TreeSize>();
-                for (std::size_t i = 0; i < roots.shape(0); ++i) {
+                std::vector<TreeSize> all; // as soon as one by one would visit more nodes than there are
+                for (std::size_t i = 0, visited = 0; i < roots.shape(0); ++i) {
                     const Id root = roots.data()[i];
-                    const TreeSize size = many && root != none ? all[static_cast<std::size_t>(root)] : sizer(root);
+                    const TreeSize size = all.empty() || root == none ? sizer(root) : all[static_cast<std::size_t>(root)];
+                    if (all.empty() && (visited += sizer.visited()) > store.size()) all = sizer.all();
                     nodes.push_back(size.nodes), left.push_back(size.left), right.push_back(size.right);
                 }
             }

@@ -716,8 +716,9 @@ void bind_syntax(nb::module_ &m) {
             "__init__",
             [](AstReader *self, std::shared_ptr<Store> store, bool whole, bool anonymous, nb::object describe, nb::object constant,
                nb::object other, nb::object is_docstring, std::int64_t min_lines) {
-                new (self) AstReader(std::move(store), whole, anonymous,
-                                     {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)}, min_lines);
+                new (self)
+                    AstReader(std::move(store), whole, anonymous,
+                              {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)}, min_lines);
             },
             "store"_a, "whole"_a, "anonymous"_a, "describe"_a, "constant"_a.none(), "other"_a, "is_docstring"_a, "min_lines"_a = 0)
         .def("read", &AstReader::read, "roots"_a, "text"_a,
@@ -772,7 +773,8 @@ void bind_syntax(nb::module_ &m) {
             return std::make_pair(to_numpy(std::move(found.start)), to_numpy(std::move(found.code)));
         },
         "store"_a, "roots"_a, "begins"_a, "number"_a, "form"_a, "bits"_a,
-        "Return where the codes of each tree start, and the codes of its statements in ascending order: a code is the number of the "
+        "Return where the codes of each tree start, and the codes of its statements in ascending order: a code is the number of "
+        "the "
         "statement and 0, or that of its form and 1, then the number of its occurrence in the last bits.");
     nb::class_<Chunks>(
         m, "Chunks",

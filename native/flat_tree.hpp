@@ -20,10 +20,11 @@ class TreeSizer {
         place_.clear();
         below(store_, &root, 1, place_, nodes_);
         sizes_.resize(nodes_.size());
-        for (std::size_t i = 0; i < nodes_.size(); ++i)
-            sizes_[i] = of(nodes_[i], [&](Id child) { return sizes_[place_[child]]; });
+        for (std::size_t i = 0; i < nodes_.size(); ++i) sizes_[i] = of(nodes_[i], [&](Id child) { return sizes_[place_[child]]; });
         return sizes_.back();
     }
+    // The number of nodes that were visited for the last root.
+    std::size_t visited() const { return nodes_.size(); }
     // Returns the sizes of all subtrees of the store. If many are needed, this is faster than one by one.
     std::vector<TreeSize> all() const {
         std::vector<TreeSize> sizes;

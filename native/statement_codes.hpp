@@ -25,8 +25,7 @@ inline StatementCodes statement_codes(const Store &store, const Id *roots, std::
     for (Id node = 0; node < static_cast<Id>(store.size()); ++node) { // children come before their parents
         pulse.add(4);
         const Id *kids = store.children(node);
-        for (std::size_t i = 0; i < store.arity(node) && !below[node]; ++i)
-            below[node] = is_first(node, i) || below[kids[i]];
+        for (std::size_t i = 0; i < store.arity(node) && !below[node]; ++i) below[node] = is_first(node, i) || below[kids[i]];
     }
     StatementCodes out;
     const std::int64_t most = (std::int64_t{1} << bits) - 1;

@@ -13,9 +13,9 @@
 #include "native_checks.hpp"
 #include "partial_tree.hpp"
 #include "reduced_copy.hpp"
-#include "statement_codes.hpp"
 #include "sketch.hpp"
 #include "smo.hpp"
+#include "statement_codes.hpp"
 #include "subset_tree.hpp"
 #include "subtree.hpp"
 #include "syntax.hpp"
@@ -78,7 +78,8 @@ void list_statements(const Store &store, const std::vector<Id> &roots) {
     std::vector<Id> number(store.size());
     for (std::size_t node = 0; node < number.size(); ++node) number[node] = static_cast<Id>(node / 2);
     constexpr int bits = 20;
-    const StatementCodes found = statement_codes(store, roots.data(), roots.size(), begins.data(), number.data(), number.data(), bits);
+    const StatementCodes found =
+        statement_codes(store, roots.data(), roots.size(), begins.data(), number.data(), number.data(), bits);
     expect(found.start.size() == roots.size() + 1, "trees without statements");
     for (std::size_t t = 0; t < roots.size(); ++t) {
         std::vector<std::int64_t> expected;

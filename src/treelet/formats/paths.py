@@ -129,7 +129,11 @@ def find_files(
                 f"To read other files, name them or use a pattern such as {name.rstrip('/') + '/*'!r}."
             )
         for path in paths:
-            problem = None if not vendored and _excluded(path, folder, _VENDORED) else _problem(path, max_bytes, encoding, vendored)
+            problem = (
+                None
+                if not vendored and _excluded(path, folder, _VENDORED)
+                else _problem(path, max_bytes, encoding, vendored)
+            )
             if problem is None:
                 omitted.add(real(path))
             elif problem:

@@ -121,7 +121,9 @@ class CodeCache:
 
         def unknown(found: list[File]) -> list[File]:
             options = repr(
-                sorted((name, value) for name, value in reading.items() if name in ("identifiers", "encoding", "min_lines"))
+                sorted(
+                    (name, value) for name, value in reading.items() if name in ("identifiers", "encoding", "min_lines")
+                )
             )
             for file in found:
                 order.append(name := os.fspath(cast("PathLike", file)))
