@@ -773,9 +773,8 @@ void bind_syntax(nb::module_ &m) {
             return std::make_pair(to_numpy(std::move(found.start)), to_numpy(std::move(found.code)));
         },
         "store"_a, "roots"_a, "begins"_a, "number"_a, "form"_a, "bits"_a,
-        "Return where the codes of each tree start, and the codes of its statements in ascending order: a code is the number of "
-        "the "
-        "statement and 0, or that of its form and 1, then the number of its occurrence in the last bits.");
+        "Return where the codes of each tree start, and the codes of its statements in ascending order: a code is the number "
+        "of the statement and 0, or that of its form and 1, then the number of its occurrence in the last bits.");
     nb::class_<Chunks>(
         m, "Chunks",
         "Text that tree-sitter reads in pieces. `check` is called with the offset of each piece; if it raises an error, "
