@@ -282,6 +282,7 @@ def test_a_lock_of_a_killed_process_does_not_matter(bank: tl.Treebank, path: Pat
     assert names(path) == ["K.npy"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows limits whole paths, too, often to 260 characters")
 def test_the_longest_file_names(bank: tl.Treebank, tmp_path: Path) -> None:
     path = tmp_path / f"{'K' * 251}.npy"
     np.testing.assert_array_equal(tl.gram(KERNEL, bank[:5], out=path), np.load(path))
@@ -389,10 +390,9 @@ def test_two_writers_never_get_each_others_matrix(bank: tl.Treebank, path: Path)
     with ThreadPoolExecutor(2) as pool:
         for job in [pool.submit(write, writer) for writer in (0, 1)]:
             job.result()
-    # Windows also refuses to replace the file while the other writer has its matrix mapped.
-    refused = "another process or thread is writing this file" + (
-        r"|cannot be written .*del K" if os.name == "nt" else ""
-    )
+    # Windows also refuses to replace the file while the other writer has its matrix mapped, and to open a lock that is
+    # being removed.
+    refused = "another process or thread is writing this file" + ("|cannot be written" if os.name == "nt" else "")
     assert all(re.search(refused, refusal) for refusal in refusals)
     assert names(path) == ["K.npy"]
 

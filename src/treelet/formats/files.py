@@ -156,7 +156,10 @@ def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
         except FileNotFoundError:  # the last holder has just removed the file
             pass
         except BlockingIOError:
-            os.close(lock)
+            if os.name == "nt":  # The holder cannot remove the file while it is open here, too.
+                _release(lock, path)
+            else:
+                os.close(lock)
             message = (
                 "another process or thread is writing this file. Wait until it has finished, or choose another name."
             )
