@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import pickle
+import stat
 import threading
 import warnings
 import zlib
@@ -575,9 +576,11 @@ def into_file(job: Job, executor: Executor, file: PathLike, resume: bool) -> Any
     if resume:
         with naming(file, Path(file), Path(file).absolute()):
             target = Path(file).resolve()
-            if target.exists() and not target.is_file():
-                raise FileError(f"{file}: not a file. Choose another name.")
-        with locked(target, file), naming(file, target):
+            with suppress(FileNotFoundError):
+                if not stat.S_ISREG(target.stat().st_mode):  # exists() may be silent about names that no file can have
+                    raise FileError(f"{file}: not a file. Choose another name.")
+        new = target.with_name(f".{target.name}")  # the beginning of the temporary names of manifests
+        with locked(target, file), naming(file, target, new):
             return _NpyFile.opened(target, _ResumableMatrix(job, executor, file, target).complete())
     target = Path(file)
     with naming(file, target):
