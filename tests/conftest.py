@@ -62,12 +62,22 @@ def wsj(data_dir: Path) -> tl.Treebank:
     return tl.read_trees(data_dir / "ptb_sample" / "wsj_sample.clean.tsv.xz", format="tsv")
 
 
+def make_link(link: Path, target: Path) -> None:
+    """Make a symbolic link. On Windows, skip the test if the user may not make links."""
+    try:
+        link.symlink_to(target, target_is_directory=target.is_dir())
+    except OSError as error:
+        if os.name != "nt":
+            raise
+        pytest.skip(f"symbolic links cannot be made ({error})")
+
+
 def first_lines(data_dir: Path, folder: Path, files: dict[str, int]) -> None:
     """A folder of corpora with so many lines of these files; corpora of which none is named are there as they are."""
     named = {file.split("/")[0] for file in files}
     for corpus in data_dir.iterdir():
         if corpus.name not in named:
-            (folder / corpus.name).symlink_to(corpus)
+            make_link(folder / corpus.name, corpus)
     for file, number in files.items():
         copy = folder / file.removesuffix(".xz")
         copy.parent.mkdir(exist_ok=True)
@@ -186,7 +196,11 @@ def file_marks(command: Any) -> dict[str, tuple[str, ...]]:
 
 
 def shows(printed: str, shown: str) -> bool:
-    """Return whether a page shows the lines that were printed; a line "..." stands for any number of lines."""
+    """Return whether a page shows the lines that were printed; a line "..." stands for any number of lines.
+
+    Pages show paths with slashes, the commands with the separator of the system.
+    """
+    printed, shown = (text.replace(os.sep, "/") for text in (printed, shown))
     parts = [re.escape(part.strip("\n")) for part in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE)]
     return re.fullmatch(".*".join(parts), printed.strip("\n"), flags=re.DOTALL) is not None
 
@@ -204,12 +218,13 @@ def fail(*args: object, input: str | bytes | None = None) -> str:
 def process(*args: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """The real command, in a process of its own."""
     command = [sys.executable, "-m", "treelet", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=False, **options)
 
 
 def run_python(code: str) -> str:
     """What a program prints, in an interpreter of its own."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    command, environment = [sys.executable, "-c", code], os.environ | {"PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -15,7 +15,7 @@ import pytest
 from sklearn.svm import SVC
 
 import treelet as tl
-from conftest import posix
+from conftest import make_link, posix
 from treelet import work
 from treelet.cli import interrupted
 from treelet.formats import files
@@ -107,7 +107,7 @@ def test_only_temporary_files_of_the_same_target_are_removed(tmp_path: Path, mon
     names = [".K.npy.0123.tmp", ".K.npy.part", "K.npy", f".K.npyx.{'0' * 16}.tmp", "precious"]
     for name in names[:-1]:
         (tmp_path / name).write_text("", encoding="utf-8")
-    (tmp_path / f".K.npy.{'1' * 16}.tmp").symlink_to(precious)
+    make_link(tmp_path / f".K.npy.{'1' * 16}.tmp", precious)
     (temporary_name(target) / "c").mkdir(parents=True)  # a folder, such as an index
     monkeypatch.setattr(files, "_STALE", -1)
     temporary_name(target)

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from conftest import all_commands, fail, file_marks, run
+from conftest import all_commands, fail, file_marks, make_link, run
 from treelet.cli.options import READ, WRITTEN, _shown_name
 
 COMMANDS = all_commands()
@@ -95,7 +95,7 @@ def test_no_output_is_an_input_or_another_output(
     file.write_text("precious", encoding="utf-8")
     other.parent.mkdir()
     if way == "symbolic link":
-        other.symlink_to(file)
+        make_link(other, file)
     elif way == "hard link":
         os.link(file, other)
     else:
@@ -125,12 +125,12 @@ def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:
 
     def process(*args: object, **streams: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "treelet", *map(str, args)]
-        return subprocess.run(command, text=True, timeout=120, check=False, stderr=subprocess.PIPE, **streams)
+        return subprocess.run(command, encoding="utf-8", timeout=120, check=False, stderr=subprocess.PIPE, **streams)
 
-    with data.open() as stream:
+    with data.open("rb") as stream:
         done = process("convert", "-", data, stdin=stream, stdout=subprocess.PIPE)
     assert (done.returncode, "OUT is also standard input" in done.stderr) == (2, True)
-    with data.open("a") as stream:
+    with data.open("ab") as stream:
         done = process("convert", data, "-", stdin=subprocess.DEVNULL, stdout=stream)
     assert (done.returncode, "IN is also standard output" in done.stderr) == (2, True)
     assert data.read_text(encoding="utf-8") == "x\t(A a)\ny\t(B b)\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -10,12 +11,14 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import treelet as tl
-from conftest import succeed
+from conftest import make_link, succeed
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError
+from treelet.formats import files
 from treelet.formats.files import naming, open_source, open_target, open_whole, unpacked_name, whole_file
 from treelet.matrices import stored
 
@@ -78,7 +81,7 @@ def test_errors_name_the_right_file(tmp_path: Path) -> None:
 
 
 def test_links_and_rights(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "there")
+    make_link(tmp_path / "link", tmp_path / "there")
     before = os.umask(0o027)
     try:
         with open_target(tmp_path / "link") as stream:
@@ -87,7 +90,8 @@ def test_links_and_rights(tmp_path: Path) -> None:
         os.umask(before)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "there").read_text(encoding="utf-8") == TEXT
-    assert (tmp_path / "there").stat().st_mode & 0o777 == 0o640
+    if os.name != "nt":  # Windows has one right only, to write
+        assert (tmp_path / "there").stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
@@ -134,6 +138,29 @@ def test_a_file_in_use_on_windows_gets_advice(tmp_path: Path) -> None:
     for number, advice in ((5, r"\. If .*del K"), (32, r"\. If .*del K"), (19, r"\.$")):
         with pytest.raises(FileError, match=rf"K\.npy: cannot be written \(Access is denied\){advice}"):
             refused(number)
+
+
+@pytest.mark.parametrize("content", ["", "precious"])
+def test_a_refused_writer_on_windows_removes_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    """The holder could not: Windows does not remove a file that another process has open."""
+    path = tmp_path / ".K.npy.treelet-lock"
+    path.write_text(content, encoding="utf-8")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "name", "nt")
+        patched.setattr(files, "_hold", lambda lock: (_ for _ in ()).throw(BlockingIOError))
+        with pytest.raises(FileError, match="another process or thread is writing"):
+            files._lock(path, "K.npy")
+    assert path.exists() == bool(content)
+
+
+def test_a_refused_writer_leaves_the_lock_of_the_holder(tmp_path: Path) -> None:
+    with files.locked(tmp_path / "K.npy"):
+        with pytest.raises(FileError, match="another process or thread is writing"), files.locked(tmp_path / "K.npy"):
+            pass
+        assert os.listdir(tmp_path) == [".K.npy.treelet-lock"]
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.skipif(os.name != "nt", reason="other systems replace mapped files")
@@ -183,4 +210,35 @@ def test_names_that_no_file_can_have(call: str, tmp_path: Path, monkeypatch: pyt
     if call in ("save", "write", "gram", "resume"):  # others report that there is no such file
         with pytest.raises(FileError, match="cannot be written"):
             NAMED[call]("x" * 300 + ".npy")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EINVAL, errno.ENAMETOOLONG])
+def test_a_name_that_is_too_long_on_other_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Windows says that there is no such file, or that the name is invalid.
+
+    Everywhere, `Path.exists` raises no error from Python 3.14 on.
+    """
+
+    def on_windows(name: str) -> None:
+        of_path = getattr(Path, name)
+
+        def changed(path: Path, *args: Any, **options: Any) -> Any:
+            try:
+                return of_path(path, *args, **options)
+            except OSError as error:
+                if error.errno != errno.ENAMETOOLONG:
+                    raise
+                raise OSError(number, os.strerror(number), str(path)) from None
+
+        monkeypatch.setattr(Path, name, changed)
+
+    for name in ("open", "stat"):
+        on_windows(name)
+    monkeypatch.setattr(Path, "exists", os.path.exists)
+    monkeypatch.chdir(tmp_path)
+    name = "x" * 300 + ".npy"
+    with pytest.raises(FileError, match=f"^{name}: cannot be written") as caught:
+        tl.gram(tl.SubsetTree(), ["(A a)"], out=name, resume=True)
+    assert "Create the folder" not in str(caught.value)
     assert os.listdir(tmp_path) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import treelet as tl
-from conftest import fail, run
+from conftest import fail, make_link, run
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats import read_document
 
@@ -83,13 +83,13 @@ def test_wrong_patterns_to_exclude(folder: Path) -> None:
 
 def test_links_are_not_followed_in_folders(folder: Path) -> None:
     expected = words(folder)
-    (folder / "loop").symlink_to(folder)
-    (folder / "sub" / "again.mrg").symlink_to(folder / "a.mrg")
-    (folder / "dangling.mrg").symlink_to(folder / "none.mrg")
+    make_link(folder / "loop", folder)
+    make_link(folder / "sub" / "again.mrg", folder / "a.mrg")
+    make_link(folder / "dangling.mrg", folder / "none.mrg")
     assert words(folder) == expected
     assert words(folder / "sub" / "again.mrg") == "a"
     assert words(folder / "loop") == expected
-    (folder / "self.mrg").symlink_to(folder / "self.mrg")
+    make_link(folder / "self.mrg", folder / "self.mrg")
     with pytest.raises(FileError, match=r"self\.mrg"):
         words(folder / "self.mrg")
 
@@ -103,9 +103,9 @@ def test_files_that_git_ignores_are_left_out(folder: Path, monkeypatch: pytest.M
     with monkeypatch.context() as hook:
         hook.setenv("GIT_DIR", ".git")  # as git does for its hooks
         assert words(folder) == "abc"
-    (folder.parent / "link").symlink_to(folder)
+    make_link(folder.parent / "link", folder)
     assert words(folder.parent / "link") == "abc"
-    (folder / "loop").symlink_to(folder)
+    make_link(folder / "loop", folder)
     assert words(folder) == "abc"
     assert words(folder / "sub" / "deeper") == "d"  # a folder that is named is read
     (folder / "sub" / ".git").mkdir()  # another repository: git lists only its name
