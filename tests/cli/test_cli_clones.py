@@ -24,6 +24,7 @@ FUNCTION = """def {name}({x}):
     return {y} + {x}{more}
 """
 FIRST = FUNCTION.format(name="first", x="a", y="b", z="c", more="")
+A, B = os.path.join("src", "a.py"), os.path.join("src", "b.py")  # as the commands show the files
 SECOND = "\n" + FUNCTION.format(name="second", x="p", y="q", z="r", more=".size")
 
 
@@ -53,9 +54,9 @@ def test_text(code: Path) -> None:
     lines = succeed("clones", "src").stdout.splitlines()
     assert lines[0].startswith("1. 2 functions, similarity 0.89")
     assert lines[0].endswith(", 9 lines could be saved")
-    assert lines[1] == "   medoid  src/a.py:1 first"
+    assert lines[1] == f"   medoid  {A}:1 first"
     assert lines[2].startswith("     0.89")
-    assert lines[2].endswith("  src/b.py:2 second")
+    assert lines[2].endswith(f"  {B}:2 second")
     assert lines[3:7] == [
         "           9 of 10 statements are the same; line 11 changed",
         "",
@@ -123,6 +124,10 @@ def test_settings_in_pyproject(code: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert json.loads(succeed("clones", "--json", "--exclude", "x").stdout)["options"]["exclude"] == ["x"]
     monkeypatch.chdir(code)  # the file around, with paths relative to it
     assert "2 functions" in succeed("clones", "--similarity", 0.5).stdout
+    apart = code.parent / "apart" / "deep"  # a folder outside these paths
+    apart.mkdir(parents=True)
+    monkeypatch.chdir(apart)
+    assert "2 functions" in succeed("clones", "--similarity", 0.5).stdout
     monkeypatch.chdir(code.parent)
     for text, wanted in (
         (
@@ -156,7 +161,7 @@ def test_check(code: Path) -> None:
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[0] == "b.py:2 second"
-    assert lines[1].endswith("src/a.py:1 first")
+    assert lines[1].endswith(f"{A}:1 first")
     assert lines[2] == "           9 of 10 statements are the same; line 11 changed"
     assert lines[4] == "1 new or changed function resembles existing ones."
     assert lines[5].startswith("1 new or changed function was compared with 2 functions in 2 files in ")
@@ -169,9 +174,14 @@ def test_check(code: Path) -> None:
     git("add", "-A")
     git("commit", "-q", "-m", "two")
     shown = succeed("check", "--no-cache").stdout
+    assert shown == "No new or changed function resembles an existing one.\nNo source file has changed.\n"
+    Path("c.py").write_text("x = 1\n", encoding="utf-8")
+    shown = succeed("check", "--no-cache").stdout
     assert shown.startswith(
         "No new or changed function resembles an existing one.\n0 new or changed functions were compared"
     )
+    assert "No source file" in succeed("check", "--staged").stdout
+    assert "--staged" in fail("check", "HEAD", "--staged")
     assert run("check", "HEAD~1..HEAD").exit_code == run("check", "b.py").exit_code == 1
     Path("b.py").write_text(SECOND.replace("while", "if"), encoding="utf-8")
     assert "were similar before this change" in succeed("check").stdout
@@ -222,7 +232,7 @@ def test_fail_over_and_baseline(code: Path) -> None:
     result = run("clones", "src", "--fail-over", 0, "--baseline", "known.json")
     assert result.exit_code == 1
     assert result.stderr == "treelet: 1 new family, more than --fail-over 0 allows\n"
-    assert "src/c.py:1 first (new)\n" in result.stdout
+    assert f"{os.path.join('src', 'c.py')}:1 first (new)\n" in result.stdout
     Path("known.json").write_text("nothing", encoding="utf-8")
     assert "this version of treelet clones" in fail("clones", "src", "--baseline", "known.json")
     assert "nix.json" in fail("clones", "src", "--baseline", "nix.json")
@@ -249,7 +259,7 @@ def test_bad_input(code: Path) -> None:
     (code / "d.py").write_text("def f(:\n", encoding="utf-8")
     result = run("clones", "src")
     assert result.exit_code == 0
-    assert "1 Python file was read by tree-sitter: src/d.py:1" in result.stderr
+    assert f"1 Python file was read by tree-sitter: {os.path.join('src', 'd.py')}:1" in result.stderr
     assert "1 family" in result.stdout
 
 
@@ -267,13 +277,13 @@ def test_hooks_for_pre_commit() -> None:
 def test_nearest_to_a_place(code: Path, measure: str) -> None:
     arguments = ("nearest", "src", "--query", "src/b.py:5", "--measure", measure)
     (query,) = json.loads(succeed(*arguments, "--option", "identifiers=anonymous", "--json").stdout)["queries"]
-    assert (query["place"], query["name"], query["end_line"]) == ("src/b.py:2", "second", 11)
+    assert (query["place"], query["name"], query["end_line"]) == (f"{B}:2", "second", 11)
     assert [(near["place"], near["name"]) for near in query["nearest"]] == [
-        ("src/a.py:1", "first"),
-        ("src/a.py:14", "C.small"),
+        (f"{A}:1", "first"),
+        (f"{A}:14", "C.small"),
     ]
     assert query["nearest"][0]["value"] > 0.8
-    assert succeed(*arguments, "--k", 1).stdout.startswith("1. src/b.py:2 second: ")
+    assert succeed(*arguments, "--k", 1).stdout.startswith(f"1. {B}:2 second: ")
 
 
 def test_the_innermost_function_is_the_query(code: Path) -> None:

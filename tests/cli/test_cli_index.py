@@ -13,6 +13,8 @@ from conftest import fail, succeed
 
 TREES = "(S (NP (D the) (N cat)) (VP (V sleeps)))\n(S (NP (D a) (N dog)) (VP (V sees) (NP (D the) (N cat))))\n"
 QUERY = "(S (NP (D the) (N bird)) (VP (V sleeps)))"
+ONE, TWO = os.path.join("b", "one.mrg"), os.path.join("b", "two words.mrg")  # as ids contain the names of files
+SOURCE = os.path.join("src", "one.py")
 
 
 @pytest.fixture
@@ -33,14 +35,14 @@ def ids(index: str) -> list[str]:
 def test_an_index_of_trees(here: Path) -> None:
     assert succeed("index", "create", "t.index", "a.mrg").stdout == "t.index: 2 added, 0 removed, 2 trees\n"
     succeed("index", "add", "t.index", "b")
-    assert ids("t.index") == ["a.mrg:1", "a.mrg:2", "b/one.mrg:1", "b/two words.mrg:1"]
+    assert ids("t.index") == ["a.mrg:1", "a.mrg:2", f"{ONE}:1", f"{TWO}:1"]
     found = json.loads(succeed("index", "search", "t.index", QUERY, "--k", 2, "--json").stdout)
-    assert [near["id"] for near in found["queries"][0]["nearest"]] == ["a.mrg:1", "b/one.mrg:1"]
+    assert [near["id"] for near in found["queries"][0]["nearest"]] == ["a.mrg:1", f"{ONE}:1"]
     values, rows = tl.nearest(tl.SubsetTree().normalized(), tl.read_trees("a.mrg"), [QUERY], k=1)
     assert found["queries"][0]["nearest"][0]["value"] == pytest.approx(values[0, 0], rel=1e-12)
     assert rows.tolist() == [[0]]
     succeed("index", "remove", "t.index", "b/two words.mrg", "a.mrg:2")
-    assert ids("t.index") == ["a.mrg:1", "b/one.mrg:1"]
+    assert ids("t.index") == ["a.mrg:1", f"{ONE}:1"]
     succeed("index", "remove", "t.index", "b/")
     assert ids("t.index") == ["a.mrg:1"]
     assert "1 trees" in succeed("index", "info", "t.index").stdout
@@ -84,7 +86,7 @@ def test_a_file_without_trees_loses_its_entries(here: Path) -> None:
     succeed("index", "create", "t.index", "a.mrg", "b")
     (here / "a.mrg").write_text("", encoding="utf-8")
     succeed("index", "add", "t.index", "a.mrg", "b/one.mrg")
-    assert sorted(ids("t.index")) == ["b/one.mrg:1", "b/two words.mrg:1"]
+    assert sorted(ids("t.index")) == [f"{ONE}:1", f"{TWO}:1"]
     (here / "b" / "one.mrg").write_text("", encoding="utf-8")
     found = json.loads(succeed("index", "add", "t.index", "b/one.mrg", "--json").stdout)
     assert found == {"index": "t.index", "trees": 1, "added": 0, "removed": 1}
@@ -98,7 +100,7 @@ def test_a_file_has_one_name(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         succeed("index", "add", "t.index", name)
     monkeypatch.chdir(here / "b")
     succeed("index", "add", "../t.index", "../a.mrg", "one.mrg")
-    assert ids("../t.index") == ["a.mrg:1", "a.mrg:2", "b/one.mrg:1"]
+    assert ids("../t.index") == ["a.mrg:1", "a.mrg:2", f"{ONE}:1"]
     succeed("index", "remove", "../t.index", "one.mrg")
     assert ids("../t.index") == ["a.mrg:1", "a.mrg:2"]
     assert f"names of files are relative to {here}" in succeed("index", "info", "../t.index").stdout
@@ -113,7 +115,7 @@ def test_clones_against_an_index_from_another_folder(here: Path, monkeypatch: py
     options = ("--min-lines", "3", "--json")
     monkeypatch.chdir(here / "copy")
     found = json.loads(succeed("clones", "src", "--against", "../c.index", *options).stdout)
-    assert [member["file"] for member in found["families"][0]["members"]] == ["src/one.py", "../src/one.py"]
+    assert [member["file"] for member in found["families"][0]["members"]] == [SOURCE, os.path.join("..", SOURCE)]
     result = succeed("clones", "../src/one.py", "--against", "../c.index", *options)
     assert json.loads(result.stdout)["families"] == []
     assert "there is nothing to compare" in result.stderr
@@ -136,13 +138,13 @@ def test_an_index_of_source_code(here: Path) -> None:
     (here / "src" / "two.py").write_text("class A:\n    def f(self):\n        return [1]\n", encoding="utf-8")
     (here / "new.py").write_text(body.format(name="plus", x="numbers"), encoding="utf-8")
     succeed("index", "create", "c.index", "src", "--code", "--measure", "edit")
-    assert ids("c.index") == ["src/one.py:1 add", "src/two.py:2 A.f"]
+    assert ids("c.index") == [f"{SOURCE}:1 add", f"{os.path.join('src', 'two.py')}:2 A.f"]
     found = json.loads(succeed("index", "search", "c.index", "new.py:3", "--threshold", "0.9", "--json").stdout)
-    assert found["queries"][0]["nearest"] == [{"value": 1.0, "id": "src/one.py:1 add"}]
+    assert found["queries"][0]["nearest"] == [{"value": 1.0, "id": f"{SOURCE}:1 add"}]
     own = json.loads(succeed("index", "search", "c.index", "src/one.py:1", "--json").stdout)
-    assert [near["id"] for near in own["queries"][0]["nearest"]] == ["src/two.py:2 A.f"]
+    assert [near["id"] for near in own["queries"][0]["nearest"]] == [f"{os.path.join('src', 'two.py')}:2 A.f"]
     report = json.loads(succeed("clones", "new.py", "--against", "c.index", "--min-lines", "3", "--json").stdout)
-    assert [member["file"] for member in report["families"][0]["members"]] == ["new.py", "src/one.py"]
+    assert [member["file"] for member in report["families"][0]["members"]] == ["new.py", SOURCE]
     same = json.loads(succeed("clones", "new.py", "--against", "src", "--min-lines", "3", "--json").stdout)
     assert same["families"] == report["families"]
 

@@ -153,7 +153,9 @@ def test_tagged_sentences_are_classified_as_in_python(tagged: Path) -> None:
 
 def test_names_of_files_are_not_tagged_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "data/missing.txt: the file does not exist" in fail("gram", "data/missing.txt", "--kernel", "tagging")
+    assert f"{Path('data/missing.txt')}: the file does not exist" in fail(
+        "gram", "data/missing.txt", "--kernel", "tagging"
+    )
     line = fail("compare", "data/missing.txt", "a/D dog/N", "--kernel", "tagging")
     assert "'data/missing.txt' is neither a tagged sentence nor an existing file" in line
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +42,7 @@ def family(members: list[Any], saved: int, differences: Sequence[Any] = (), medo
 
 def report(*families: Any, skipped: int = 0, **options: Any) -> Any:
     counts = {"files": 2, "functions": 7, "lines": 1234, "skipped_files": skipped, "skipped_functions": skipped // 2}
-    return SimpleNamespace(families=list(families), **counts, seconds=0.25, options=options)
+    return SimpleNamespace(families=list(families), **counts, seconds=0.25, options=options, revision=None)
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_the_summary_and_the_settings(pair: Any, tmp_path: Path) -> None:
     )
     assert "2 functions in 2 files, similarity 0.81 to 0.90" in page
     assert "<td>min_lines</td><td>10</td>" in page
-    assert f"relative to <code>{tmp_path}/</code>" in page
+    assert f"relative to <code>{tmp_path}{os.sep}</code>" in page
     assert page.index("<code>a.py:1 area</code>") < page.index("<code>b.py:3 volume</code>")  # the medoid comes first
     assert page.count("6 of 7 statements are the same") == 1  # not for the medoid itself
     assert "leaves out" not in page
