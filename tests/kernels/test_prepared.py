@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import threading
 from collections.abc import Callable
@@ -217,6 +218,7 @@ def test_a_restored_bank_is_a_bank(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(both)) == both
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot remove a mapped file")
 def test_the_file_survives_everything_else(tmp_path: Path) -> None:
     kernel, bank = SST.normalized(), some_trees()
     wanted = kernel(QUERIES, bank)

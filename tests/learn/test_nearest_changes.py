@@ -17,6 +17,7 @@ import pytest
 import treelet as tl
 from cases import random_tree
 from treelet.errors import FileError, InputTypeError, ParameterError
+from treelet.learn.index_files import _rename
 
 KERNELS = {
     "sst": tl.SubsetTree(lam=0.4).normalized(),
@@ -553,6 +554,7 @@ def test_damage_is_found(search, tmp_path, mode):
             with pytest.raises(FileError) as raised:
                 tl.load(folder, mode=mode)
             assert path.name in str(raised.value)
+            del raised  # its traceback keeps the file mapped, and Windows does not write to a mapped file
         for at in range(0, len(content), max(1, len(content) // 40)):
             path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
             with pytest.raises(FileError):
@@ -594,6 +596,35 @@ def test_a_full_disk_changes_nothing(search, tmp_path, monkeypatch):
             assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
         else:
             break
+
+
+def test_a_file_in_use_need_not_be_replaced_by_an_equal_one(search, tmp_path, monkeypatch):
+    """Windows refuses to replace a file that is mapped."""
+    folder, other = tmp_path / "x.treelet", tmp_path / "y.treelet"
+    tl.save(search, folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    replace, refused = Path.replace, []
+
+    def in_use(source, target):
+        if target.suffix in (".trees", ".map"):
+            refused.append(target.suffix)
+            raise PermissionError(13, "Access is denied", str(source))
+        return replace(source, target)
+
+    monkeypatch.setattr(Path, "replace", in_use)
+    tl.save(search, folder)
+    assert refused == [".trees", ".map"]
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    (tree_file,), new = folder.glob("*.trees"), tmp_path / "new.trees"
+    new.write_bytes(tree_file.read_bytes())
+    _rename(new, tree_file)
+    assert not new.exists()
+    with pytest.raises(FileError, match=r"y\.treelet: cannot be written \(Access is denied\)"):
+        tl.save(search, other)  # there is no equal file
+    with tl.load(folder, mode="a") as opened, pytest.raises(FileError, match="Access is denied"):
+        opened.partial_fit(["(D d)"], ids=["d"])
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_places_and_tables_are_kept(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import struct
 import sys
 import time
@@ -265,7 +266,11 @@ def test_a_failed_save_leaves_the_old_file(content: bytes, tmp_path: Path, monke
         def write(self, data: Any) -> int:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("treelet.formats.files.os.fdopen", lambda handle, mode: Full())
+    def full(handle: int, mode: str) -> Full:
+        os.close(handle)  # Windows cannot remove an open file
+        return Full()
+
+    monkeypatch.setattr("treelet.formats.files.os.fdopen", full)
     with pytest.raises(OSError, match="No space"):
         tl.save(model, path)
     assert path.read_bytes() == content

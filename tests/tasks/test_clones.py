@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import on_linux
 from definitions.kernels import definition, statements
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats.languages import LANGUAGES
@@ -349,6 +350,7 @@ def test_a_bundled_file_is_compared_like_others(tmp_path: Path, recwarn: pytest.
 
 
 @pytest.mark.serial
+@on_linux
 def test_a_bundled_file_needs_little_memory(tmp_path: Path) -> None:
     """A wrapper of 40,000 nodes and the function inside it, alone in a process beside an empty scan."""
     pytest.importorskip("tree_sitter_javascript")
