@@ -5,8 +5,8 @@ leading underscore. It is read if a package exports it (imports it in ``__init__
 ``__init__.pyi``), or if another module uses it. The rule is two readers; names with a single
 reader are counted, and their number may only fall.
 
-Everywhere, `read_text` and `write_text` name an encoding, because Windows has another default than other systems. Ruff's
-rule PLW1514 checks this only for paths whose type it knows.
+Everywhere, `read_text`, `write_text`, and `open` in text mode name an encoding, because Windows has another default than
+other systems. Ruff's rule PLW1514 checks this only for paths whose type it knows.
 
     python tools/house.py          # fails if a name has no reader, or if more names than before have only one
     python tools/house.py --list   # also prints the names with one reader
@@ -78,13 +78,25 @@ def without_encoding() -> list[str]:
         f"{path.relative_to(project)}:{node.lineno}"
         for folder in ("src", "tests", "tools", "benchmarks", "experiments", "docs", "examples")
         for path in sorted((project / folder).rglob("*.py"))
-        if "_text(" in (text := path.read_text(encoding="utf-8"))
+        if re.search(r"_text\(|\.open\(", text := path.read_text(encoding="utf-8"))
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and len(node.args) == {"read_text": 0, "write_text": 1}.get(node.func.attr)
+        and (len(node.args) == {"read_text": 0, "write_text": 1}.get(node.func.attr) or opens_text(node, node.func))
         and not any(keyword.arg in ("encoding", None) for keyword in node.keywords)
     ]
+
+
+def opens_text(call: ast.Call, function: ast.Attribute) -> bool:
+    """Whether a call opens a text file: ``path.open()``, ``path.open("a")`` or ``gzip.open(path, "wt")``."""
+    module = ast.unparse(function.value)
+    if function.attr != "open" or module == "tarfile":
+        return False
+    given = call.args + [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
+    modes = [str(one.value) for one in given if isinstance(one, ast.Constant)]
+    if module in ("gzip", "bz2", "lzma"):
+        return any(re.fullmatch("[rwax]t", mode) for mode in modes[-1:])
+    return not given or any(re.fullmatch(r"[rwax]t?\+?t?", mode) for mode in modes[:1])
 
 
 def main() -> int:

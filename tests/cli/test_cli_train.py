@@ -253,7 +253,7 @@ def test_probabilities(tmp_path: Path, names: list[str]) -> None:
     assert "--probability exclude each other" in fail("predict", model, file, "--probability", "--scores")
     run("train", file, "-o", model)
     assert "model was trained without probabilities" in fail("predict", model, file, "--probability")
-    with file.open("a") as stream:
+    with file.open("a", encoding="utf-8") as stream:
         stream.write("rare\t(A a)\n")
     assert "only one: 'rare'" in fail("train", file, "-o", model, "--probability")
 

@@ -710,7 +710,10 @@ def test_propbank_options(data: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         "wsj_nbest/wsj_sample.nbest20.jsonl.xz",
     ):  # the first articles of the real files
         (tmp_path / name).parent.mkdir()
-        with lzma.open(data / name, "rt", encoding="utf-8") as lines, lzma.open(tmp_path / name, "wt") as kept:
+        with (
+            lzma.open(data / name, "rt", encoding="utf-8") as lines,
+            lzma.open(tmp_path / name, "wt", encoding="utf-8") as kept,
+        ):
             kept.writelines(takewhile(lambda line: "wsj_0021" not in line[:30], lines))
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     whole, found = propbank("wsj"), propbank("wsj", continued=False, nbest=2)

@@ -83,7 +83,7 @@ def test_files_of_corpora_may_be_packed_or_not(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(tl.errors.FileError, match=r"qc_trees[/\\]test\.tsv: does not exist.*TREC.*docs/data\.md"):
         data.questions("test")
     (tmp_path / "qc_trees" / "test.tsv").write_text("NUM:date\t(S (A a))\n", encoding="utf-8")
-    with gzip.open(tmp_path / "qc_trees" / "train.tsv.gz", "wt") as out:
+    with gzip.open(tmp_path / "qc_trees" / "train.tsv.gz", "wt", encoding="utf-8") as out:
         out.write("LOC:city\t(S (B b))\n")
     assert [(list(map(str, bank)), labels) for bank, labels in map(data.questions, ("train", "test"))] == [
         (["(S (B b))"], ["LOC"]),
