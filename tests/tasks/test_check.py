@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -14,6 +15,7 @@ import pytest
 
 from treelet.errors import FileError, ParameterError, TreeletWarning
 from treelet.formats import reading
+from treelet.report.clones_page import _clones_page
 from treelet.tasks import CloneReport, check_clones, find_clones
 from treelet.tasks import code_cache as module
 
@@ -87,7 +89,7 @@ def found(report: CloneReport) -> list[tuple[str, ...]]:
 
 def test_uncommitted_changes(repository: Path) -> None:
     report = check_clones()
-    assert (report.families, report.changed_functions, report.functions) == ([], 0, 2)
+    assert (report.families, report.changed_functions, report.files) == ([], 0, 0)
     Path("src/b.py").write_text(text("gather", "secret"), encoding="utf-8")  # not tracked
     report = check_clones()
     assert found(report) == [(os.path.join("src", "a.py:collect"), os.path.join("src", "b.py:gather"), "new")]
@@ -224,6 +226,129 @@ def test_a_function_is_not_compared_with_the_function_around_it(repository: Path
     inner = text("inner").replace("\n", "\n    ").rstrip(" ").replace("hidden", "seen")
     Path("src/b.py").write_text(f"def outer(a):\n{inner}    return inner\n", encoding="utf-8")
     assert all("a.py" in pair[0] for pair in found(check_clones()))
+
+
+def test_a_copy_is_new_wherever_it_is(repository: Path) -> None:
+    """The function that stays in its place stands for the former one, and not the copy, which comes first in the order."""
+    Path("src/a.py").write_text(text("gather") + text() + OTHER, encoding="utf-8")
+    a = os.path.join("src", "a.py")
+    assert found(check_clones()) == [(f"{a}:collect", f"{a}:gather", "new")]
+    Path("src/a.py").write_text(text() + OTHER + "\nx = 1\n", encoding="utf-8")
+    Path("src/0.py").write_text(text(), encoding="utf-8")
+    assert found(check_clones()) == [(f"{a}:collect", os.path.join("src", "0.py:collect"), "new")]
+    git("mv", "src/a.py", "src/m.py")
+    Path("src/0.py").write_text(text("gather"), encoding="utf-8")
+    m = os.path.join("src", "m.py")
+    assert found(check_clones()) == [(f"{m}:collect", os.path.join("src", "0.py:gather"), "new")]
+    Path("src/z.py").write_text(text("collect", "secret"), encoding="utf-8")  # one former version, two functions
+    assert [kind for *_, kind in found(check_clones())] == ["new", "new"]
+
+
+def test_staged_files(repository: Path) -> None:
+    Path("src/b.py").write_text(text("gather", "secret"), encoding="utf-8")
+    assert check_clones(staged=True).families == []  # not staged
+    git("add", "src/b.py")
+    Path("src/b.py").unlink()
+    Path("src/untracked.py").write_text(text("more", "secret"), encoding="utf-8")
+    report = check_clones(staged=True)
+    assert found(report) == [(os.path.join("src", "a.py:collect"), os.path.join("src", "b.py:gather"), "new")]
+    assert "secret" in _clones_page(report)
+    with pytest.raises(ParameterError, match=r"Pass no changes with staged=True\. Got HEAD"):
+        check_clones("HEAD", staged=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the hook is a shell script")
+@pytest.mark.parametrize("further", [False, True], ids=["repository", "working tree"])
+def test_a_hook_sees_what_is_committed(repository: Path, further: bool) -> None:
+    """``git commit FILE`` commits from an index of its own."""
+    hook = Path(".git/hooks/pre-commit")
+    hook.parent.mkdir(exist_ok=True)
+    code = "from treelet.tasks import check_clones; print(len(check_clones(staged=True).families)); exit(1)"
+    hook.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{code}'\n", encoding="utf-8")
+    hook.chmod(0o755)
+    if further:
+        git("worktree", "add", "-q", "further")
+        os.chdir("further")
+    Path("src/b.py").write_text(text("gather", "secret"), encoding="utf-8")
+    Path("src/c.py").write_text(OTHER + "\nx = 1\n", encoding="utf-8")
+    git("add", "-A")
+    for names, wanted in ((["src/c.py"], "1"), (["src/b.py", "src/c.py"], "2"), (["-a"], "2"), ([], "2")):
+        command = ["git", "-c", "user.name=n", "-c", "user.email=e@e", "commit", "-m", "two", *names]
+        run = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+        assert (run.returncode, (run.stdout + run.stderr).split()[-1]) == (1, wanted), run.stderr
+
+
+def test_attributes_of_the_repository_leave_out_no_files(repository: Path) -> None:
+    Path(".gitattributes").write_text("src export-ignore\n*.py export-subst eol=crlf\n", encoding="utf-8")
+    Path("src/b.py").write_text(text("gather", "secret"), encoding="utf-8")
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    assert len(check_clones("HEAD~1..HEAD").families) == 1
+    Path("src/a.py").write_text("# A comment\n" + text() + OTHER, encoding="utf-8")
+    report = check_clones("HEAD~1..HEAD")
+    assert len(report.families) == 1
+    assert "# A comment" not in _clones_page(report)
+    assert check_clones().changed_functions == 0
+
+
+def test_nothing_to_check(repository: Path) -> None:
+    for name in ("readme.md", "src/notes.txt"):
+        Path(name).write_text("text", encoding="utf-8")
+    assert check_clones().files == 0
+    git("rm", "-q", "-r", "--cached", "src")
+    shutil.rmtree("src")
+    assert check_clones().families == []  # all functions are gone
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    assert check_clones("HEAD~1..HEAD").files == 0
+
+
+def test_paths_to_check(repository: Path) -> None:
+    Path("lib").mkdir()
+    Path("lib/b.py").write_text(text("gather", "secret"), encoding="utf-8")
+    assert len(check_clones(paths=["src", "lib"]).families) == 1
+    assert check_clones(paths="src").changed_functions == check_clones(paths="src").files == 0
+    with pytest.raises(FileError, match=r"typo: .*"):
+        check_clones(paths=["src", "typo"])
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    assert check_clones("HEAD~1..HEAD", paths=["src", "lib"]).changed_functions == 1
+    Path("web").mkdir()
+    assert check_clones("HEAD~1..HEAD", paths=["src", "web"]).changed_functions == 0  # not there in this revision
+
+
+def test_a_named_file_that_cannot_be_read(repository: Path) -> None:
+    Path("src/b.py").write_bytes(text().encode() + b"\n# \xff\n")
+    with pytest.raises(FileError, match=r"b\.py:\d+: these bytes are not text.*This file cannot be checked"):
+        check_clones("src/b.py")
+
+
+def test_problems_of_git(repository: Path) -> None:
+    with pytest.raises(FileError, match="an empty name: neither a file nor a revision"):
+        check_clones("")
+    git("checkout", "-q", "--orphan", "alone")
+    git("commit", "-q", "-m", "other root")
+    with pytest.raises(FileError, match=r"main\.\.\.alone: the two revisions have no common commit .* use two dots"):
+        check_clones("main...alone")
+    Path(".git/HEAD").write_text("damaged", encoding="utf-8")
+    with pytest.raises(FileError, match=r"git cannot read the repository \(fatal: "):
+        check_clones()
+
+
+def test_sarif_names_the_changed_function_and_the_reason(repository: Path) -> None:
+    Path("src/b.py").write_text(text("gather", "secret"), encoding="utf-8")
+    (new,) = check_clones().as_sarif()["runs"][0]["results"]
+    git("add", "-A")
+    git("commit", "-q", "-m", "two")
+    Path("src/b.py").write_text(text("gather", "other"), encoding="utf-8")
+    (known,) = check_clones().as_sarif()["runs"][0]["results"]
+    for result in (new, known):
+        location = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert location == "src/b.py"
+        assert "[collect](1)" in result["message"]["text"]
+        assert "; line 9 changed." in result["message"]["text"]
+    assert (new["level"], known["level"]) == ("warning", "note")
+    assert known["message"]["text"].endswith("They were similar before this change.")
 
 
 # --- the cache --------------------------------------------------------------------------------------------------------

@@ -19,13 +19,14 @@ _FOUND = 1  # exit code if a new function resembles an existing one
 
 
 @command(
-    main="paths similarity min_lines languages exclude n_jobs json sarif html output",
-    exclusive=[("json", "sarif"), ("cache", "no_cache")],
+    main="staged paths similarity min_lines languages exclude n_jobs json sarif html output",
+    exclusive=[("json", "sarif"), ("cache", "no_cache"), ("changes", "staged")],
 )
 def _check(
     ctx: typer.Context,
     changes: Annotated[list[str] | None, "RANGE|PATH..."] = None,
     *,
+    staged: bool = False,
     paths: Annotated[list[str] | None, "--paths PATH", READ] = None,
     similarity: Annotated[float, "NUMBER"] = 0.65,
     min_lines: Annotated[int, "N"] = 10,
@@ -61,9 +62,11 @@ def _check(
         A range of revisions of git, such as main..HEAD or main...HEAD; or one revision, which is compared with the files
         as they are; or files and folders, whose functions all count as new. [default: HEAD, so the changes that were
         not committed, with untracked files]
+    staged
+        Check what is staged for the next commit.
     paths
-        Compare with the functions of this file or folder. Can be repeated. [default: the paths in pyproject.toml, or the
-        whole repository]
+        Compare with the functions of this file or folder, and check the changed files in it. Can be repeated. [default: the
+        paths in pyproject.toml, or the whole repository]
     similarity
         Smallest similarity to report, in (0, 1].
     min_lines
@@ -92,7 +95,9 @@ def _check(
     values: dict[str, Any] = {"paths": paths, "similarity": similarity, "min_lines": min_lines, "languages": languages}
     values |= {"identifiers": identifiers, "exclude": exclude or (), "vendored": vendored, "encoding": encoding}
     values = clone_settings(ctx, values)
-    report = check_clones(*(changes or ()), **values, cache=cache_folder(cache, no_cache, "."), n_jobs=n_jobs)
+    report = check_clones(
+        *(changes or ()), staged=staged, **values, cache=cache_folder(cache, no_cache, "."), n_jobs=n_jobs
+    )
     write_outputs(report, files, values["encoding"])
     if json or sarif:
         print(json_format.dumps(report.as_json() if json else report.as_sarif(), indent=1))
@@ -122,6 +127,9 @@ def _print(report: CloneReport) -> None:
         print()
     found = sum(bool(family.new_members) for family in report.families)
     print(f"{_found(found) if found else 'No new or changed function resembles an existing one'}.")
+    if not report.files:
+        print("No source file has changed.")
+        return
     changed = plural(report.changed_functions or 0, "new or changed function")
     where = f"{plural(report.functions, 'function')} in {plural(report.files, 'file')}"
     were = "was" if report.changed_functions == 1 else "were"

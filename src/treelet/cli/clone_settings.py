@@ -84,8 +84,11 @@ def _checked(table: Any, file: Path) -> dict[str, Any]:
             raise FileError(f"{file}: {key!r} in [{_SECTION}] must be {wanted}. Got {value!r} instead.")
         settings[name] = value
     if "paths" in settings:  # relative to the file
-        paths = (os.path.relpath(file.parent / path) for path in settings["paths"])
-        settings["paths"] = [path if not path.startswith("..") else str(file.parent / path) for path in paths]
+        paths = [str(file.parent / path) for path in settings["paths"]]
+        shown = [os.path.relpath(path) for path in paths]
+        settings["paths"] = [
+            full if short.split(os.sep)[0] == ".." else short for full, short in zip(paths, shown, strict=True)
+        ]
     return settings
 
 

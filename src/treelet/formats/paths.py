@@ -257,8 +257,8 @@ class Repository:
         found = next((parent for parent in (path, *path.parents) if (parent / ".git").exists()), None)
         return None if found is None else cls(str(found))
 
-    def git(self, *arguments: str) -> bytes:
-        """Return the output of git. If it cannot be run or fails, FileError has the first line of its message."""
+    def git(self, *arguments: str, data: bytes | None = None) -> bytes:
+        """Return the output of git for some input. If it cannot be run or fails, FileError has the first line of its message."""
         program = shutil.which("git")
         if program is None or not os.path.isabs(program):
             # On Windows, a program in the current folder would be found, which may be as hostile as the files.
@@ -267,9 +267,19 @@ class Repository:
         command = [program, "-C", self.folder, "-c", "core.fsmonitor=false", *arguments]
         # Git sets GIT_DIR and others for its hooks. They would apply to this repository instead of that of the folder.
         environment = {name: value for name, value in os.environ.items() if name not in _OF_REPOSITORY}
+        if index := self._index():
+            environment["GIT_INDEX_FILE"] = index
         result = subprocess.run(
-            command, capture_output=True, check=False, env=environment | {"GIT_OPTIONAL_LOCKS": "0"}
+            command, capture_output=True, check=False, input=data, env=environment | {"GIT_OPTIONAL_LOCKS": "0"}
         )
         if result.returncode:
             raise FileError(os.fsdecode(result.stderr).strip().partition("\n")[0])
         return result.stdout
+
+    def _index(self) -> str:
+        """Return the index of a commit that is being made, such as ``git commit FILE``, if it is one of this repository."""
+        index, own = os.environ.get("GIT_INDEX_FILE", ""), Path(self.folder, ".git")
+        if index and own.is_file():  # a further working tree
+            own = Path(self.folder, own.read_text(encoding="utf-8").removeprefix("gitdir:").strip())
+        index = os.path.realpath(os.path.join(self.folder, index)) if index else ""
+        return index if os.path.dirname(index) == os.path.realpath(own) else ""

@@ -16,14 +16,16 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import zip_longest
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from treelet.checks import plural
 from treelet.drawing import web
 from treelet.drawing.leaves import shortened
-from treelet.errors import TreeletError
-from treelet.formats.files import PathLike, open_source, open_target
+from treelet.errors import FileError, TreeletError
+from treelet.formats.files import PACKED, PathLike, open_source, open_target
+from treelet.formats.paths import Repository
 from treelet.printable import printable
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
 from treelet.work import progress_bar
@@ -94,6 +96,7 @@ class _SourceReader:
     folder: str
     """Folder of all files, which places leave out."""
     encoding: str
+    revision: str | None
     room: int
     """Number of characters that still fit into the page."""
     omitted: int = 0
@@ -114,7 +117,7 @@ class _SourceReader:
             self.omitted += 1
             return None, ""
         try:
-            lines = self._lines(member.file, self.encoding)
+            lines = self._lines(member.file, self.encoding, self.revision)
         except (TreeletError, OSError) as error:
             fact = str(error).removeprefix(f"{member.file}: ")
             problem = fact[:1].upper() + fact[1:]
@@ -169,7 +172,7 @@ def _clones_page(
         visible. Large reports are shortened, and the page lists what is left out.
     """
     families = sorted(report.families, key=lambda family: -family.saved_lines)
-    reader = _SourceReader(_common_folder(families), encoding, _SOURCE)
+    reader = _SourceReader(_common_folder(families), encoding, report.revision, _SOURCE)
     listed = []
     with progress_bar(progress, "families", len(families[:_FAMILIES])) as advance:
         for number, family in enumerate(families[:_FAMILIES]):
@@ -324,9 +327,9 @@ def _member(position: int, similarity: str, place: Html, problem: str, about: st
 # --- source ---------------------------------------------------------------------------------------------------------
 
 
-def _lines_of(file: str, encoding: str) -> list[str]:
-    """Return the lines of a source file, numbered as its parser numbers them."""
-    with open_source(file, encoding) as source:
+def _lines_of(file: str, encoding: str, revision: str | None) -> list[str]:
+    """Return the lines of a source file, perhaps of a revision of git, numbered as its parser numbers them."""
+    with open_source(file if revision is None else _stored(file, revision), encoding) as source:
         data, encoding = b"".join(source.chunks()), "utf-8"
     if not file.lower().endswith((".py", ".pyi")):
         return [line.removesuffix("\r") for line in data.decode("utf-8", "replace").split("\n")]
@@ -334,6 +337,17 @@ def _lines_of(file: str, encoding: str) -> list[str]:
         with suppress(SyntaxError):  # an unknown encoding
             encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
     return re.split("\r\n|\r|\n", data.decode(encoding, "replace"))
+
+
+def _stored(file: str, revision: str) -> IO[bytes]:
+    """Return a file of a revision of git; an empty string stands for the files that are staged."""
+    repository = Repository.around(file)
+    if repository is None:
+        raise FileError(f"{file}: the repository of git is gone.")
+    below = Path(os.path.relpath(os.path.realpath(file), repository.folder)).as_posix()
+    data = io.BytesIO(repository.git("cat-file", "blob", f"{revision}:{below}"))
+    opener = PACKED.get(Path(file).suffix.lower())
+    return data if opener is None else cast("IO[bytes]", opener(data))
 
 
 def _has_name(name: str, lines: list[str]) -> bool:

@@ -6,12 +6,11 @@ import io
 import os
 import re
 import shutil
-import tarfile
 import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -21,8 +20,10 @@ import numpy as np
 from treelet.checks import check_integer, check_one_of, is_number, wrong
 from treelet.errors import FileError, ParameterError
 from treelet.formats.adapters import IDENTIFIERS
-from treelet.formats.files import PathLike, SkipLog
+from treelet.formats.files import PathLike, SkipLog, unpacked_name, unreadable
+from treelet.formats.languages import BY_SUFFIX, find_language
 from treelet.formats.paths import Repository
+from treelet.formats.places import Places
 from treelet.kernels import StatementOverlap
 from treelet.matrices.nearest import ROUNDING, nearest
 from treelet.resources import Resources
@@ -31,12 +32,13 @@ from treelet.tasks.clone_report import CloneFamily, CloneReport
 from treelet.tasks.clones import Units
 from treelet.tasks.code_cache import CodeCache
 
-_EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name of a tree without files
+_INDEX = ""  # the files that are staged, as a revision: git shows one with ":name"
 _RANGE = re.compile(r"(.*?)(\.\.\.?)(.*)", re.DOTALL)
 
 
 def check_clones(
     *changes: PathLike,
+    staged: bool = False,
     paths: PathLike | Sequence[PathLike] | None = None,
     similarity: float = 0.65,
     min_lines: int = 10,
@@ -57,9 +59,12 @@ def check_clones(
         A range of revisions of git, such as ``"main..HEAD"``, or one revision, which is compared with the files as they are.
         ``"main...HEAD"`` begins where both have parted. Or files and folders: then all their functions count as new. Default:
         ``"HEAD"``, so the changes that were not committed, with untracked files.
+    staged : bool, default False
+        Check what is staged for the next commit, instead of the files as they are. Pass no changes then.
     paths : path or list, optional
-        Files and folders whose functions the new ones are compared with. Default: the repository of the current folder, or
-        the current folder if it is not in a repository.
+        Files and folders to compare with. Of the changed files, only those in them are checked; files that are named in
+        `changes` always are. Default: the repository of the current folder, or the current folder if it is not in a
+        repository.
     similarity, min_lines, languages, identifiers, exclude, vendored, encoding, cache, n_jobs, progress
         As in `find_clones`.
 
@@ -74,9 +79,10 @@ def check_clones(
     Notes
     -----
     A function is changed if its file changed and the file's former version, or that of another changed file, has no function
-    with an equal tree. So comments, layout, moved functions and renamed files are no changes. The former version of a changed
-    function has the same name, in the same file or, if it is gone from there, in another changed file. A function is not compared
-    with functions around or inside it, or with functions in other languages.
+    with an equal tree. So comments, layout, moved functions and renamed files are not changes. Each former function stands for
+    one function, first for the one with the same file and name, so a copy is new wherever it is. The former version of a
+    changed function has the same name, in the same file or, if it is gone from there, in another changed file. A function is
+    not compared with functions around or inside it, or with functions in other languages.
     """
     begin = time.monotonic()
     if not is_number(similarity, 0, 1) or similarity == 0:
@@ -93,7 +99,7 @@ def check_clones(
     here, repository = os.getcwd(), Repository.around(".")
     root = None if repository is None else repository.folder
     named = [os.fspath(change) for change in changes]
-    known = [name for name in named if os.path.lexists(name)]
+    known = [] if staged else [name for name in named if os.path.lexists(name)]
     if known and len(known) < len(named):
         missing = next(name for name in named if name not in known)
         raise FileError(
@@ -104,6 +110,9 @@ def check_clones(
     ]
     if known:
         every = Units.read([_shown(path, here) for path in [*folders, *known]], reading, log, store)
+        for problem in log.files:
+            if any(problem.startswith(f"{_shown(name, here)}:") for name in known):
+                raise FileError(f"{problem.rstrip('.')}. This file cannot be checked.")
         own = [os.path.realpath(name) for name in known]
         new = np.array([_is_below(os.path.realpath(place.file), own) for place in every.places or ()], bool)
         old = every[:0]
@@ -111,15 +120,37 @@ def check_clones(
         return _report(unit, len(every), new, old, log, similarity, reading, begin, n_jobs)
     if repository is None or root is None:
         raise FileError(f"{here}: this folder is not in a repository of git. Name the files to check.")
-    if len(named) > 1:
-        raise ParameterError(f"Pass one range of revisions or files that exist. Got {', '.join(named)}.")
+    if len(named) > 1 or (staged and named):
+        wanted = "no changes with staged=True" if staged else "one range of revisions or files that exist"
+        raise ParameterError(f"Pass {wanted}. Got {', '.join(named)}.")
     first, last = _revisions(repository, named[0] if named else "HEAD")
+    if staged:
+        last = _INDEX
     if last is not None and _is_checked_out(repository, last):
         last = None
-    changed = _changed_files(repository, first, last)
-    with _files_of(repository, first, changed) as before, _files_of(repository, last, None) as after:
-        inside = [os.path.relpath(os.path.realpath(folder), root) for folder in folders]
-        present = [os.path.join(after, folder) for folder in inside if os.path.lexists(os.path.join(after, folder))]
+    inside = [os.path.relpath(os.path.realpath(folder), root) for folder in folders]
+    suffixes = {suffix for name in _languages(reading) for suffix in find_language(name, "").suffixes} or BY_SUFFIX
+
+    def is_source(name: str) -> bool:
+        return unpacked_name(name).suffix.lower() in suffixes or name in inside
+
+    changed = [name for name in _changed_files(repository, first, last) if is_source(name)]
+    with (
+        _files_of(repository, first, {*changed}.__contains__) as before,
+        _files_of(repository, last, is_source) as after,
+    ):
+        present = [os.path.normpath(os.path.join(after, folder)) for folder in inside]
+        for folder, path in zip(folders, present, strict=True):
+            if not os.path.lexists(path) and not os.path.lexists(folder):
+                raise unreadable(folder, FileNotFoundError())
+        present = [path for path in present if os.path.lexists(path)]
+        if not any(
+            os.path.lexists(path) and _is_below(path, present)
+            for path in (os.path.normpath(os.path.join(after, name)) for name in changed)
+        ):  # nothing to check, and perhaps no source code at all
+            none, zero = Treebank([]).with_places(Places.of_file("", [])), np.zeros(0, np.int64)
+            unit = Units(none, zero, zero, zero)
+            return _report(unit, 0, zero > 0, none, log, similarity, reading, begin, n_jobs)
         if after == root:
             present = [_shown(path, here) for path in present]
         with warnings.catch_warnings(record=True) as caught:
@@ -137,7 +168,13 @@ def check_clones(
     names = {os.path.normpath(os.path.join(root, name)) for name in changed}
     new = np.zeros(len(every), bool)
     new[unit.rows] = [os.path.normpath(os.path.join(here, place.file)) in names for place in unit.bank.places or ()]
-    return _report(unit, len(every), new, old, log, similarity, reading, begin, n_jobs)
+    report = _report(unit, len(every), new, old, log, similarity, reading, begin, n_jobs)
+    return replace(report, revision=last)
+
+
+def _languages(reading: dict[str, Any]) -> list[str]:
+    names = reading["language"]
+    return [names] if isinstance(names, str) else list(names or ())
 
 
 def _old_functions(folder: str, reading: dict[str, Any], store: CodeCache | None) -> Treebank:
@@ -163,15 +200,20 @@ def _report(
 ) -> CloneReport:
     """Compare the functions of changed files that are new among `old` with all others."""
     new, lines = new[unit.rows], unit.lines[unit.outer < 0].sum()
-    roots = (unit.bank + old).columns.roots if len(old) else unit.bank.columns.roots
-    former = Counter(roots[len(unit.bank) :].tolist())
-    for at in np.flatnonzero(new).tolist():  # functions that were there before
-        if former[int(roots[at])]:
-            former[int(roots[at])] -= 1
-            new[at] = False
+    gone = set[int]()  # former functions that are no longer there in the same form
+    if len(old):
+        both, start = unit.bank + old, len(unit.bank)
+        key = [
+            (root, place.name, place.file, at - start)
+            for at, (root, place) in enumerate(zip(both.columns.roots.tolist(), both.places or (), strict=True))
+        ]
+        changed = [(at, key[at]) for at in np.flatnonzero(new).tolist()]
+        changed, former = CloneReport._unmatched(changed, key[start:], (slice(3), slice(2), slice(1)))
+        new = np.isin(np.arange(len(new)), [at for at, _ in changed])
+        gone = {at for *_, at in former}
     families: list[CloneFamily] = []
     for language, rows in unit.by_language(reading["language"]).items():
-        families += _pairs(unit.select(rows), new[rows], old, similarity, language, n_jobs)
+        families += _pairs(unit.select(rows), new[rows], old, gone, similarity, language, n_jobs)
     return CloneReport(
         families=sorted(families, key=lambda family: (not family.new_members, -family.saved_lines, family.members)),
         files=log.files_read,
@@ -196,7 +238,7 @@ def _report(
 
 
 def _pairs(
-    unit: Units, new: Any, old: Treebank, similarity: float, language: str, n_jobs: int | None
+    unit: Units, new: Any, old: Treebank, gone: set[int], similarity: float, language: str, n_jobs: int | None
 ) -> list[CloneFamily]:
     """Return each new function that resembles another one, with the most similar one. Existing functions come first."""
     queries = np.flatnonzero(new)
@@ -212,7 +254,7 @@ def _pairs(
         progress=False,
     )
     places = unit.bank.places
-    former = _former(old, unit.bank)
+    former = _former(old, gone, unit.bank, queries)
     groups, pairs, known = [], set[tuple[int, int]](), list[bool]()
     for row, query in enumerate(queries.tolist()):
         part, around = slice(graph.indptr[row], graph.indptr[row + 1]), {query, *unit.around(query)}
@@ -235,14 +277,16 @@ def _pairs(
     ]
 
 
-def _former(old: Treebank, new: Treebank) -> dict[tuple[str, str], int]:
-    """Return the former version of functions, by file and name. It may be in another file if it is gone from there."""
+def _former(old: Treebank, gone: set[int], bank: Treebank, new: Any) -> dict[tuple[str, str], int]:
+    """Return the former version of functions, by file and name. That of a new one may be gone from another file."""
     former = {(place.file, place.name): at for at, place in enumerate(old.places or ())}
-    now = {(place.file, place.name) for place in new.places or ()}
-    gone = [(name, at) for (file, name), at in former.items() if (file, name) not in now]
-    count = Counter(name for name, _ in gone)
-    moved = {name: at for name, at in gone if count[name] == 1}
-    return {(file, name): moved[name] for file, name in now if name in moved} | former
+    now = [(place.file, place.name) for place in bank.places or ()]
+    present = {*now}
+    left = [key for key, at in former.items() if at in gone and key not in present]
+    come = [now[at] for at in new.tolist() if now[at] not in former]
+    lost, found = (Counter(name for _, name in keys) for keys in (left, come))
+    moved = {name: former[file, name] for file, name in left if lost[name] == found[name] == 1}
+    return former | {(file, name): moved[name] for file, name in come if name in moved}
 
 
 def _was_similar(
@@ -264,61 +308,86 @@ def _revisions(repository: Repository, text: str) -> tuple[str, str | None]:
     """Return the first and the last commit of a range; None is the state of the files."""
     match = _RANGE.fullmatch(text)
     names = [text, None] if match is None else [match[1] or "HEAD", match[3] or "HEAD"]
-    commits = []
+    commits: list[str | None] = []
     for name in names:
+        if name is None:
+            commits.append(None)
+            continue
         try:
-            commits.append(
-                name
-                and repository.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-                .decode()
-                .strip()
-            )
-        except FileError:
-            if not text or (name == "HEAD" and match is None):  # a repository without a commit
-                return _EMPTY, None
-            raise FileError(f"{name}: neither a file nor a revision of the repository {repository.folder}.") from None
+            commit = repository.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+            commits.append(commit.decode().strip())
+        except FileError as error:
+            if str(error):  # git does not trust the owner of the folder, for example
+                raise FileError(f"{repository.folder}: git cannot read the repository ({error}).") from None
+            if name == "HEAD" and match is None:  # a repository without a commit
+                empty = repository.git("hash-object", "-t", "tree", "--stdin", data=b"")
+                return empty.decode().strip(), None
+            shown = name or "an empty name"
+            raise FileError(f"{shown}: neither a file nor a revision of the repository {repository.folder}.") from None
     if match is not None and match[2] == "...":
-        commits[0] = repository.git("merge-base", str(commits[0]), str(commits[1])).decode().strip()
+        try:
+            commits[0] = repository.git("merge-base", str(commits[0]), str(commits[1])).decode().strip()
+        except FileError:
+            raise FileError(
+                f"{text}: the two revisions have no common commit in this repository. Fetch more of its history, or use "
+                f"two dots: {match[1] or 'HEAD'}..{match[3] or 'HEAD'}."
+            ) from None
     return str(commits[0]), commits[1]
 
 
-def _is_checked_out(repository: Repository, commit: str) -> bool:
-    """Return whether the files are those of a commit."""
-    head = repository.git("rev-parse", "HEAD").decode().strip()
-    return head == commit and not repository.git("status", "--porcelain", "-z")
+def _is_checked_out(repository: Repository, revision: str) -> bool:
+    """Return whether the files are those of a commit, or those that are staged."""
+    entries = repository.git("status", "--porcelain", "-z", "--no-renames").split(b"\0")
+    if revision == _INDEX:
+        return all(entry[1:2] == b" " for entry in entries if entry)
+    return not any(entries) and repository.git("rev-parse", "HEAD").decode().strip() == revision
 
 
 def _changed_files(repository: Repository, first: str, last: str | None) -> list[str]:
     """Return the names of the files that differ, below the root, with untracked files if the last state is that of the files."""
-    listed = repository.git(
-        "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", first, *([last] if last else [])
-    )
+    sides = [first] if last is None else ["--cached", first] if last == _INDEX else [first, last]
+    listed = repository.git("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", *sides)
     if last is None:
         listed += repository.git("ls-files", "-z", "--others", "--exclude-standard")
     return sorted({os.fsdecode(name) for name in listed.split(b"\0") if name})
 
 
 @contextmanager
-def _files_of(repository: Repository, revision: str | None, names: list[str] | None) -> Iterator[str]:
-    """Yield a folder with the files of a revision, or those that are named. Without a revision, it is the repository."""
+def _files_of(repository: Repository, revision: str | None, wanted: Callable[[str], bool]) -> Iterator[str]:
+    """Yield a folder with those files of a revision that are wanted. Without a revision, it is the repository.
+
+    The files are written as git stores them: attributes of the repository do not leave out or change any.
+    """
     if revision is None:
         yield repository.folder
         return
-    folder = tempfile.mkdtemp(prefix="treelet-")
+    if revision == _INDEX:
+        listed, column = repository.git("ls-files", "-s", "-z"), 1
+    else:
+        listed, column = repository.git("ls-tree", "-r", "-z", "--full-tree", revision), 2
+    files = []
+    for entry in listed.split(b"\0"):
+        facts, _, path = entry.partition(b"\t")
+        if facts.startswith(b"100") and wanted(name := os.fsdecode(path)):  # no link, and no other repository
+            files.append((name, facts.split()[column]))
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="treelet-"))
     try:
-        if names != [] and revision != _EMPTY:
-            listed = {
-                os.fsdecode(name)
-                for name in repository.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", revision).split(b"\0")
-            }
-            wanted = None if names is None else sorted(listed & {*names})
-            for begin in range(0, 1 if wanted is None else len(wanted), 500):
-                some = [] if wanted is None else [f":(literal){name}" for name in wanted[begin : begin + 500]]
-                data = repository.git("archive", "--format=tar", revision, *(["--", *some] if some else []))
-                with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-                    members = [member for member in archive if member.isfile()]
-                    archive.extractall(folder, members=members, filter="data")
-        yield os.path.realpath(folder)
+        for begin in range(0, len(files), 500):
+            some = files[begin : begin + 500]
+            stream = io.BytesIO(repository.git("cat-file", "--batch", data=b"".join(key + b"\n" for _, key in some)))
+            for name, _ in some:
+                facts = stream.readline()
+                if facts.endswith(b" missing\n"):
+                    raise FileError(
+                        f"{name}: git does not have this file of {revision or 'the index'}. Fetch it first."
+                    )
+                content = stream.read(int(facts.split()[2]) + 1)[:-1]
+                target = os.path.normpath(os.path.join(folder, name))
+                if _is_below(target, [folder]):  # a hostile name may contain ".."
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    with open(target, "xb") as file:
+                        file.write(content)
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

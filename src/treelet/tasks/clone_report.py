@@ -32,6 +32,8 @@ Lines = tuple[int, int]
 """First and last line."""
 _Group = tuple[int, NDArray[np.int64], NDArray[np.float64]]
 """The medoid, the members, and the value of each member with the medoid."""
+_Key = tuple[Any, ...]
+_Row = tuple[Any, _Key]
 
 
 class CloneMember(NamedTuple):
@@ -240,6 +242,9 @@ class CloneReport:
         Options of `find_clones` that determine the result.
     changed_functions : int or None
         Number of new and changed functions, in a result of `check_clones`.
+    revision : str or None
+        The commit whose files were read by `check_clones`, or an empty string for the files that are staged. None if the
+        files are read as they are.
     """
 
     families: list[CloneFamily]
@@ -254,6 +259,7 @@ class CloneReport:
     seconds: float
     options: dict[str, Any]
     changed_functions: int | None = None
+    revision: str | None = None
 
     @property
     def saved_lines(self) -> int:
@@ -283,23 +289,32 @@ class CloneReport:
             If the baseline was written with other options, or cannot be read.
         """
         known = _known_members(baseline, self.options)
-        unknown: list[tuple[int, int, tuple[str, ...]]] = [
-            (number, at, (fingerprint, member.file, member.name))
+        unknown: list[_Row] = [
+            ((number, at), (fingerprint, member.file, member.name))
             for number, family in enumerate(self.families)
             for at, (member, fingerprint) in enumerate(zip(family.members, family.fingerprints, strict=True))
         ]
         # Unchanged functions are matched first, then those that were moved, then those that were changed.
-        for part in (slice(None), slice(1), slice(1, None)):
-            left = defaultdict(list)
-            for entry in known:
-                left[entry[part]].append(entry)
-            unknown = [row for row in unknown if not (left[row[2][part]] and left[row[2][part]].pop())]
-            known = [entry for entries in left.values() for entry in entries]
         new = defaultdict(list)
-        for number, at, _ in unknown:
+        parts = slice(None), slice(1), slice(1, None)
+        for (number, at), _ in self._unmatched(unknown, known, parts)[0]:
             new[number].append(at)
         families = [replace(self.families[number], new_members=members) for number, members in new.items()]
         return replace(self, families=families)
+
+    @staticmethod
+    def _unmatched(rows: list[_Row], known: list[_Key], parts: Sequence[slice]) -> tuple[list[_Row], list[_Key]]:
+        """Return the rows, with their keys, and the known keys that do not match. Each known key stands for one row.
+
+        Keys match if they have a part in common: the first part is compared for all rows, then the next one.
+        """
+        for part in parts:
+            left = defaultdict(list)
+            for key in known:
+                left[key[part]].append(key)
+            rows = [row for row in rows if not (left[row[1][part]] and left[row[1][part]].pop())]
+            known = [key for keys in left.values() for key in keys]
+        return rows, known
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dict of plain values, for `json.dumps`."""
@@ -341,8 +356,8 @@ class CloneReport:
     def as_sarif(self) -> dict[str, Any]:
         """Return the report in SARIF 2.1.0, as a dict of plain values.
 
-        Each family is a result. Its location is the first new member in a result of `new_since`, otherwise the medoid.
-        Its related locations are the other members.
+        Each family is a result. Its location is the new or changed function in a result of `check_clones`, the first new
+        member in a result of `new_since`, otherwise the medoid. Its related locations are the other members.
         """
         rule = {
             "id": "similar-functions",
@@ -362,25 +377,32 @@ class CloneReport:
         results = []
         for family in self.families:
             first = family.new_members[0] if family.new_members else family.medoid
+            known = self.changed_functions is not None and not family.new_members
+            if known:
+                first = 1 - family.medoid  # the changed function
             # Names without characters that begin a link in the messages of SARIF.
             names = [re.sub(r"([\\\[\]])", r"\\\1", member.name) for member in family.members]
             name = names.pop(first)
             similar, listed = plural(len(names), "similar function"), enumerate(names, 1)
             links = ", ".join(f"[{other}]({number})" for number, other in listed)
-            locations = [
-                {**_location(member), **({"message": {"text": reason}} if reason else {})}
-                for at, member in enumerate(family.members)
-                for reason in [family.reason(at)]
-            ]
+            text = f"{name} has {similar} (similarity {family.similarity_range}): {links}."
+            reasons = [family.reason(at) for at in range(len(family.members))]
+            if own := reasons.pop(first):
+                text += f" {own[:1].upper()}{own[1:]}."
+            if known:
+                text += " They were similar before this change."
+            locations = [_location(member) for member in family.members]
             location = locations.pop(first)
-            location.pop("message", None)
+            for other, reason in zip(locations, reasons, strict=True):
+                if reason:
+                    other["message"] = {"text": reason}
             identity = hashlib.sha256("".join(sorted(family.fingerprints)).encode()).hexdigest()[:32]
             results.append(
                 {
                     "ruleId": rule["id"],
                     "ruleIndex": 0,
-                    "level": "note",
-                    "message": {"text": f"{name} has {similar} (similarity {family.similarity_range}): {links}."},
+                    "level": "note" if self.changed_functions is None or known else "warning",
+                    "message": {"text": text},
                     "locations": [location],
                     "relatedLocations": [{"id": number, **other} for number, other in enumerate(locations, 1)],
                     "partialFingerprints": {"members/v1": identity},
