@@ -445,13 +445,13 @@ def test_damaged_packs_are_read_again(repository: Path, damage: Any) -> None:
 
 
 def test_a_pack_with_objects_is_not_unpickled(repository: Path) -> None:
-    Path("kept").mkdir()
-
     class Bad:
         def __reduce__(self) -> Any:
             return os.mkdir, ("hurt",)
 
-    np.savez("kept/x.npz", key=np.array([Bad()], dtype=object), allow_pickle=True)
+    find_clones("src", cache="kept")
+    (pack,) = Path("kept").glob("*.npz")
+    np.savez(pack, key=np.array([Bad()], dtype=object), allow_pickle=True)
     find_clones("src", cache="kept")
     assert not Path("hurt").exists()
 

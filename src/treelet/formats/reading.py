@@ -7,7 +7,7 @@ import glob
 import os
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -338,18 +338,26 @@ def _read_files(
     on_error: str,
     log: SkipLog | None = None,
     progress: bool | None = None,
+    known: Sequence[int] = (),
 ) -> Document:
     """Read files one after the other into one document, and warn once about skipped files and items.
 
     If there are several files and `on_error` is ``"skip"``, a file that cannot be read is skipped. Skipped files and
-    items are also recorded in `log`.
+    items are also recorded in `log`. `known` are the numbers of trees of further files, which need not be read but count.
     """
     log = SkipLog() if log is None else log
-    documents = _read_each(found, read, on_error, log, progress)
-    document = documents[0] if len(documents) == 1 else Document.concat(documents)
+    documents = _read_each(found, read, on_error, log, progress, len(known))
+    document = documents[0] if len(documents) == 1 else Document.concat(documents) if documents else _no_trees()
     what = "examples" if document.labels is not None else "trees"
-    log.warn(len(document), what, len(documents))
+    log.warn(len(document) + sum(known), what, log.files_read)
     return document
+
+
+def _no_trees() -> Document:
+    """Return a document without source code. Its places know the lines of their nodes, like those of all source code."""
+    none = np.zeros(0, np.int64)
+    places = Places((), none, none, none, (), none, none, none, none)
+    return Document(trees={"tree": Columns(_core.Store(), np.zeros(0, np.int32))}, places=places)
 
 
 def read_code_document(
@@ -368,15 +376,15 @@ def read_code_document(
     vendored: bool = True,
     min_lines: int = 0,
     log: SkipLog | None = None,
-    select: Callable[[list[File]], list[File]] | None = None,
+    known: Callable[[list[File]], list[int | None]] | None = None,
     progress: bool | None = None,
     **limits: int | None,
 ) -> Document:
     """Read source files of any languages into one document. The parameters are those of `treelet.read_code`.
 
     Skipped files and units are also recorded in `log`. Without `vendored`, so is the number of vendored and minified files,
-    which are left out of folders, and the number of units with fewer than `min_lines` lines of code. `select` returns those of
-    the files that were found that are read.
+    which are left out of folders, and the number of units with fewer than `min_lines` lines of code. `known` returns the number
+    of trees of each file that was found, or None: only the latter files are read.
     """
     check_one_of("on_error", on_error, ON_ERROR)
     check_integer("max_bytes", max_bytes, optional=True)
@@ -392,12 +400,8 @@ def read_code_document(
         if not files:
             raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of a language that is read", each)
         found = found._replace(files=files)
-    if select is not None and found.files:
-        found = found._replace(files=select(found.files))
-        if not found.files:
-            return Document(
-                trees={"tree": Columns(_core.Store(), np.zeros(0, np.int32))}, places=Places.of_file("", [])
-            )
+    counts = [None] * len(found.files) if known is None else known(found.files)
+    found = found._replace(files=[file for file, count in zip(found.files, counts, strict=True) if count is None])
     size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
     options: dict[str, Any] = {"constants": constants, "identifiers": identifiers, "min_lines": min_lines}
     shared: dict[Any, Any] = {}
@@ -433,7 +437,7 @@ def read_code_document(
                 document = FORMATS["code"].read(source, each=each, language=rules.name, nodes=nodes, **options)
             return _within_limits(size_limits, document, source)
 
-    return _read_files(found, read, on_error, log, progress)
+    return _read_files(found, read, on_error, log, progress, [count for count in counts if count is not None])
 
 
 def _may_have(file: File, each: str, language: str | None) -> bool:
@@ -477,12 +481,16 @@ def _read_each(
     on_error: str,
     log: SkipLog,
     progress: bool | None = None,
+    known: int = 0,
 ) -> list[Content]:
-    """Return the content of each file. A file that cannot be read is an error or, among several, is skipped."""
+    """Return the content of each file. A file that cannot be read is an error or, among several, is skipped.
+
+    `known` is the number of further files that need not be read.
+    """
     documents = list[Content]()
     log.files += found.skipped
     errors = list[TreeletError]()
-    with progress_bar(progress, "files", len(found.files)) as advance:
+    with progress_bar(progress if found.files else False, "files", len(found.files)) as advance:
         for file in found.files:
             try:
                 documents.append(read(file, log))
@@ -493,8 +501,8 @@ def _read_each(
                 log.files.append(str(error))
                 log.damaged.add(_file_name(file))
             advance(1)
-    log.files_read = len(documents)
-    if not documents:
+    log.files_read = len(documents) + known
+    if not log.files_read:
         if len(errors) == 1:
             raise errors[0]
         listed = "; ".join(reason.rstrip(".") for reason in log.files[:3])

@@ -5,12 +5,17 @@ checksums NumPy compares. Its files are known by a digest of their bytes, of the
 treelet, the language and its parser. Packs are never changed: a run adds one with the files that it had to read, and when
 there are several, it replaces them by one. So runs may share a folder, and a run that is killed leaves no damage. Loading
 runs no code from a pack. A damaged pack is ignored and removed.
+
+A folder is a cache if its ``CACHEDIR.TAG`` names treelet. In such a folder, only files with the names of packs are read or
+removed. No other folder is touched, unless it is empty, and no link is followed: a repository might contain a link to
+anywhere in the place of its cache.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import time
 import warnings
@@ -26,8 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treelet
-from treelet.errors import TreeletError, TreeletWarning
-from treelet.formats.files import PathLike, SkipLog, open_whole, unpacked_name
+from treelet.checks import wrong
+from treelet.errors import FileError, TreeletError, TreeletWarning
+from treelet.formats.files import BINARY, PathLike, SkipLog, checked_path, open_whole, unpacked_name
 from treelet.formats.languages import BY_SUFFIX, LANGUAGES
 from treelet.formats.paths import File
 from treelet.formats.places import Places
@@ -39,7 +45,13 @@ _PACKS = 4  # packs that a run leaves as they are
 _KEPT = 30  # days after which a file that no run has read since is forgotten
 _DIGEST = 32
 _PLACES = "places_"
-_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of treelet and may be removed.\n"
+_NAME = re.compile(r"[0-9a-f]{16}\.treelet\.npz")
+_TAG = "CACHEDIR.TAG"
+_MARKS = {
+    ".gitignore": b"*\n",
+    _TAG: b"Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of treelet and may be removed.\n",
+}
+"""The files that make a folder a cache, in the order in which they are written."""
 
 
 class _Pack(NamedTuple):
@@ -70,6 +82,10 @@ class _Pack(NamedTuple):
     @classmethod
     def read(cls, file: Path) -> _Pack:
         """Read a pack. Everything is checked; a damaged pack raises one of `_DAMAGES`."""
+        with zipfile.ZipFile(file) as archive:
+            sizes = [member.file_size for member in archive.infolist()]
+        if sum(sizes) > file.stat().st_size:  # packs are not compressed, so a small one cannot fill the memory
+            raise ValueError("a pack is compressed")
         with np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         key, start, short, day = (arrays.pop(name) for name in ("key", "start", "short", "day"))
@@ -92,7 +108,10 @@ class _Pack(NamedTuple):
         return cls(bank, [row.tobytes() for row in key], *(some.astype(np.int64) for some in (start, short, day)))
 
 
-_DAMAGES = (TreeletError, OSError, ValueError, LookupError, TypeError, EOFError, MemoryError, zipfile.BadZipFile)
+_DAMAGES = (
+    *(TreeletError, OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, EOFError, MemoryError),
+    zipfile.BadZipFile,
+)
 
 
 class CodeCache:
@@ -101,11 +120,14 @@ class CodeCache:
     Parameters
     ----------
     folder : path
-        Folder of the packs. It is created with the first one.
+        Folder of the packs. It is created with the first one. A folder that contains anything else is refused.
     """
 
     def __init__(self, folder: PathLike) -> None:
-        self.folder = Path(folder)
+        self.folder = checked_path(folder)
+        if not os.fspath(folder):
+            raise wrong("cache", "a folder", folder, optional=True)
+        self._check()
 
     def functions(self, files: list[File], reading: dict[str, Any], log: SkipLog) -> Treebank:
         """Return the functions of files, in the order of the files, and read only files that are not in the cache.
@@ -119,26 +141,27 @@ class CodeCache:
         order: list[str] = []
         hits: dict[str, tuple[_Pack, int]] = {}
 
-        def unknown(found: list[File]) -> list[File]:
+        def known(found: list[File]) -> list[int | None]:
             options = repr(
                 sorted(
                     (name, value) for name, value in reading.items() if name in ("identifiers", "encoding", "min_lines")
                 )
             )
             for file in found:
-                order.append(name := os.fspath(cast("PathLike", file)))
+                order.append(name := str(Path(cast("PathLike", file))))  # as in the places: without ./
                 if key := _key(name, reading["language"], options):
                     keys[name] = key
                     if key in where:
                         hits[name] = where[key]
-            return [file for file, name in zip(found, order, strict=True) if name not in hits]
+            start = {name: pack.start[at : at + 2] for name, (pack, at) in hits.items()}
+            return [int(np.diff(start[name])[0]) if name in hits else None for name in order]
 
-        document = read_code_document(files, **reading, log=log, select=unknown)
-        log.files_read += len(hits)
+        document = read_code_document(files, **reading, log=log, known=known)
         log.short |= {name: int(pack.short[at]) for name, (pack, at) in hits.items()}
         new = Treebank.from_columns(document.trees["tree"], document.places)
         rows = _rows_by_file(new)
-        kept = [name for name in order if name in keys and name not in hits and name not in log.damaged]
+        damaged = {str(Path(name)) for name in log.damaged}
+        kept = [name for name in order if name in keys and name not in hits and name not in damaged]
         banks = [self._renamed(pack, hits) for pack in packs.values()]
         whole = Treebank.concat([bank for bank in (*banks, new) if len(bank)]) if any(map(len, banks)) else new
         if kept:
@@ -164,10 +187,44 @@ class CodeCache:
             places.with_files([name for name, _ in named], np.repeat(np.arange(len(named)), count))
         )
 
+    def _check(self) -> None:
+        """Raise an error if the folder must not be used as a cache."""
+        if self.folder.is_symlink():
+            raise FileError(f"{self.folder}: a cache cannot be a link. Name the folder itself with cache=.")
+        names = self._names()  # before the tag is read, because another run may create the cache at the same time
+        # Without a complete tag, there may be what such a run, or one that was killed, has written so far.
+        if not self._is_marked() and not all(
+            name in _MARKS and _MARKS[name].startswith(self._mark(name)) for name in names
+        ):
+            raise FileError(
+                f"{self.folder}: the folder contains other files than a cache of treelet, so it is not used as one. Name a "
+                "new or an empty folder with cache=."
+            )
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self.folder))
+        except OSError:  # there is no such folder; other problems are reported when the cache is written
+            return []
+
+    def _mark(self, name: str) -> bytes:
+        """Return the beginning of a file. One that no run has written begins in another way than those of a cache."""
+        file = self.folder / name
+        with suppress(OSError):
+            if file.is_file() and not file.is_symlink():
+                with file.open("rb") as stream:
+                    return stream.read(len(_MARKS[name]) + 1)
+        return b"?"
+
+    def _is_marked(self) -> bool:
+        return self._mark(_TAG) == _MARKS[_TAG]
+
     def _packs(self) -> Iterator[tuple[Path, _Pack]]:
-        for file in sorted(self.folder.glob("*.npz")) if self.folder.is_dir() else ():
+        names = self._names() if self._is_marked() else []
+        for file in [self.folder / name for name in names if _NAME.fullmatch(name)]:
             try:
-                yield file, _Pack.read(file)
+                if file.is_file() and not file.is_symlink():
+                    yield file, _Pack.read(file)
             except FileNotFoundError:  # another run has replaced it
                 continue
             except _DAMAGES:
@@ -178,13 +235,18 @@ class CodeCache:
         """Write a pack of new files. If there are several packs, one takes their place, without files that are forgotten."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", _TAG)):
-                if not (self.folder / name).exists():
-                    (self.folder / name).write_text(text, encoding="utf-8")
+            self._check()
+            for name, content in () if self._is_marked() else _MARKS.items():
+                # Without truncation, because another run may read or write the same bytes at the same time.
+                mark = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | BINARY, 0o666)
+                with os.fdopen(mark, "wb") as stream:
+                    stream.write(content)
             if len(packs) >= _PACKS:
                 new = _merged([*packs.values()], new, used)
             digest = hashlib.sha256(b"".join(sorted(new.key))).hexdigest()[:16]
-            target = self.folder / f"{digest}.npz"
+            target = self.folder / f"{digest}.treelet.npz"
+            if target.is_symlink():  # it would be followed
+                target.unlink()
             new.write(target)
             if len(packs) >= _PACKS:
                 for file in packs:
