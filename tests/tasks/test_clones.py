@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import subprocess
@@ -23,6 +24,7 @@ from treelet.errors import FileError, FormatError, ParameterError, TreeletWarnin
 from treelet.formats.languages import LANGUAGES
 from treelet.tasks import CloneFamily, CloneReport, find_clones
 from treelet.tasks.clone_report import _common, _increasing
+from treelet.tasks.clones import Units
 
 PYTHON = """
 def {name}({values}, limit):
@@ -738,6 +740,57 @@ def test_comments_that_leave_out_functions(tmp_path: Path) -> None:
     outer = nested(inside, "outer", "".join(f"    a{n} = f({n})\n" for n in range(30)))  # the innermost one is left out
     write(tmp_path, b=outer, g=outer.replace("treelet:", ""))
     assert listed(find_clones(tmp_path, exclude=["a.py", "c.py"])) == [["b.py:outer", "g.py:outer"]]
+
+
+COMMENT = "treelet: ignore[clones] reason"
+TWO = python(name="h", comment="x") + python(name="i", comment="x").lstrip()
+SCRIPTS = JAVASCRIPT.format(**{**NAMES, "name": "h"}) + JAVASCRIPT.format(**{**NAMES, "name": "i"}).lstrip()
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "silenced"),
+    [
+        ("a.py", TWO.replace("def i", f"# {COMMENT}\ndef i"), "i"),
+        ("a.py", TWO.replace("def i", f"# {COMMENT}\n@cache\n@wraps(\n    h,\n)\nasync def i"), "i"),
+        ("a.py", TWO.replace("def i", f"@cache  # {COMMENT}\n@wraps\ndef i"), "i"),
+        ("a.py", TWO.replace("def i", f"@cache\n# {COMMENT}\ndef i"), "i"),
+        ("a.py", TWO.replace("found\ndef i", f"found  # {COMMENT}\ndef i"), "h"),
+        ("a.py", TWO.replace("def i", f"limits = 3  # {COMMENT}\ndef i"), ""),
+        ("a.py", TWO.replace("def i", f"limits = '# {COMMENT}'\ndef i"), ""),
+        ("a.py", TWO.replace('"done"', f'"# {COMMENT}"'), ""),
+        ("a.py", TWO.replace("# x", f'"""Text.\n\n    # {COMMENT}\n    """'), ""),
+        ("a.py", TWO.replace("# x", "# café " + COMMENT), ""),
+        ("a.py", TWO.replace("def i", f"# noqa  # {COMMENT}\ndef i").replace("\n", "\r"), "i"),
+        ("a.py", "# coding: latin-1\ncafé = 1\n" + TWO.replace("def i", f"# {COMMENT}\ndef i"), "i"),
+        ("a.py.gz", TWO.replace("def i", f"# {COMMENT}\n@cache\ndef i"), "i"),
+        ("a.py", TWO.replace("def i", f"# {COMMENT}\n@cache\ndef i") + "print 'two'\n", "i"),  # read by tree-sitter
+        ("a.js", SCRIPTS.replace("function i", f"// {COMMENT}\nfunction i"), "i"),
+        ("a.js", SCRIPTS.replace("}\nfunction i", f"}} // {COMMENT}\nfunction i"), "h"),
+        ("a.js", SCRIPTS.replace("function i", f"/* {COMMENT} */ function i"), "i"),
+        ("a.js", SCRIPTS.replace('"done"', f'"{COMMENT}"'), ""),
+        ("a.js", SCRIPTS.replace("// why\n  let", f"/* Why.\n   * {COMMENT}\n   */\n  let", 1), "h"),
+        ("a.ts", f"class A {{\n // {COMMENT}\n @inject('a')\n @once\n {SCRIPTS.replace('function ', '').strip()}\n}}\n", "h"),
+    ],
+)  # fmt: skip
+def test_the_function_of_a_comment(tmp_path: Path, name: str, source: str, silenced: str) -> None:
+    pytest.importorskip("tree_sitter_javascript")
+    pytest.importorskip("tree_sitter_typescript")
+    pytest.importorskip("tree_sitter_python")
+    path = tmp_path / name
+    data = source.encode("latin-1" if "latin-1" in source else "utf-8")
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "1 Python file was read by tree-sitter")
+        units = Units.of(tl.read_code(path), 10)
+    assert units.silenced == len(silenced)
+    assert {place.name.rpartition(".")[2] for place in units.bank.places or ()} == {"h", "i"} - {*silenced}
+
+
+def test_a_comment_above_a_nested_function_is_about_that_function(tmp_path: Path) -> None:
+    inner = python().replace("def", f"# {COMMENT}\n@cache\ndef").strip()
+    outer = nested(f"\n{inner}\n", "outer", "".join(f"    a{n} = f({n})\n" for n in range(30)))
+    report = find_clones(write(tmp_path, a=outer, b=outer.replace("treelet:", "")))
+    assert (listed(report), report.silenced_functions) == ([["a.py:outer", "b.py:outer"]], 1)
 
 
 def test_bad_parameters(tmp_path: Path) -> None:

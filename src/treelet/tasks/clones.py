@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import time
+import tokenize
 import warnings
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -17,9 +19,9 @@ from numpy.typing import NDArray
 
 from treelet.checks import check_integer, check_one_of, is_number, wrong
 from treelet.corpora.families import SimilarPairs
-from treelet.errors import ParameterError, TreeletWarning
+from treelet.errors import ParameterError, TreeletError, TreeletWarning
 from treelet.formats.adapters import IDENTIFIERS
-from treelet.formats.files import PathLike, SkipLog, unpacked_name
+from treelet.formats.files import PathLike, SkipLog, open_source, unpacked_name
 from treelet.formats.languages import BY_SUFFIX
 from treelet.formats.paths import File
 from treelet.formats.places import Places
@@ -81,8 +83,8 @@ def find_clones(
     encoding : str, default "utf-8"
         Encoding of the files. A Python file may declare another one.
     cache : path, optional
-        Folder of the functions that were read before. Only files that are not there are read, and then added. Files are
-        known by their content. Default: no cache.
+        Folder of the functions that were read before. It is new, empty or an earlier cache. Only files that are not there
+        are read, and then added. Files are known by their content. Default: no cache.
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core.
     progress : bool, optional
@@ -95,8 +97,8 @@ def find_clones(
 
     Notes
     -----
-    The families are those of ``treelet.families(functions, similarity, treelet.StatementOverlap())``. Nested functions
-    need three further rules:
+    The families are those of ``treelet.families(functions, similarity, treelet.StatementOverlap())``, for the functions of
+    each language on its own. Nested functions need three further rules:
 
     - A function whose similarity with the function directly around it is at least 0.8, such as the inner function of a
       decorator, is left out; the outer one stands for both.
@@ -221,7 +223,10 @@ def _name_from(file: str, folder: str, here: str) -> str:
     return os.path.relpath(os.path.join(folder, file), here)
 
 
-_SILENCE = re.compile(r"treelet:\s*ignore\[clones\][^\S\n]*(.*)")
+_SILENCE = re.compile(r"(?:#|//|\*|--(?:\[\[)?)!?[^\S\n]*treelet:\s*ignore\[clones\](.*)")
+_COMMENT_END = re.compile(r"\*/|-->|\]\]")
+_COMMENT_LINE = re.compile(r"\s*(#|//|/?\*|--|<!--)")
+_DECORATOR = re.compile(r"\s*(@|#\[)")
 
 
 class Units(NamedTuple):
@@ -276,8 +281,8 @@ class Units(NamedTuple):
 def _silenced(places: Places, rows: list[int]) -> set[int]:
     """Return those of some functions that a comment ``treelet: ignore[clones] reason`` leaves out.
 
-    The comment stands on the line before the function, or on any line of it. It applies to the innermost such function. A
-    comment without a reason has no effect and is a warning.
+    The comment stands on a line of its own before the function, or on any line of it. In the latter case, it applies to the
+    innermost such function. Decorators belong to the function. A comment without a reason has no effect and is a warning.
     """
     by_file: defaultdict[str, list[int]] = defaultdict(list)
     for at in rows:
@@ -285,24 +290,69 @@ def _silenced(places: Places, rows: list[int]) -> set[int]:
     silenced = set[int]()
     for file, some in by_file.items():
         try:
-            data = Path(file).read_bytes()
-        except (OSError, ValueError):  # an open file, or one that is gone
+            with open_source(file) as source:
+                data = re.sub(b"\r\n?", b"\n", b"".join(source.chunks()))
+        except (TreeletError, OSError, ValueError):  # an open file, or one that is gone
             continue
         if b"ignore[clones]" not in data:
             continue
-        for number, line in enumerate(re.split("\r\n|\r|\n", data.decode("utf-8", "replace")), 1):
-            if (comment := _SILENCE.search(line)) is None:
+        lines = data.decode("utf-8", "replace").split("\n")
+        comments, decorators = _python_comments(file, data) or (list(enumerate(lines, 1)), _decorators(lines))
+        begin = {at: decorators.get(places[at].line, places[at].line) for at in some}
+        end = {at: places[at].end_line or 0 for at in some}
+        for number, text in comments:
+            if (comment := _SILENCE.search(text)) is None:
                 continue
-            around = [at for at in some if places[at].line - 1 <= number <= (places[at].end_line or 0)]
-            if not comment[1].removesuffix("*/").removesuffix("-->").strip():
+            if not _COMMENT_END.split(comment[1])[0].strip():
                 warnings.warn(
                     f"{file}:{number}: ignore[clones] has no effect without a reason. Write the reason behind it.",
                     TreeletWarning,
                     stacklevel=4,
                 )
+                continue
+            around = [at for at in some if begin[at] <= number <= end[at]]
+            below = [at for at in some if begin[at] == number + 1] if _COMMENT_LINE.match(lines[number - 1]) else []
+            if below:
+                silenced.add(max(below, key=end.__getitem__))
             elif around:
-                silenced.add(max(around, key=lambda at: places[at].line))
+                silenced.add(max(around, key=lambda at: (begin[at], -end[at])))
     return silenced
+
+
+def _python_comments(file: str, data: bytes) -> tuple[list[tuple[int, str]], dict[int, int]] | None:
+    """Return the comments of a Python file with their lines, and the first line of the decorators of each function and class.
+
+    Strings may contain examples of comments, so tokens decide. None if the file is not Python or has invalid tokens.
+    """
+    rules = BY_SUFFIX.get(unpacked_name(file).suffix.lower())
+    if rules is None or rules.name != "python":
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as odd numbers, which do not concern the user
+            tokens = list(tokenize.tokenize(io.BytesIO(data).readline))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return None
+    layout = (tokenize.ENCODING, tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
+    code = [token for token in tokens if token.type not in layout]
+    decorators, first = dict[int, int](), 0
+    for before, token in zip([None, *code], code, strict=False):
+        if before is None or before.type == tokenize.NEWLINE:
+            line = token.start[0]
+            if token.string == "@":
+                first = first or line
+            elif first:
+                decorators[line], first = first, 0
+    return [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT], decorators
+
+
+def _decorators(lines: list[str]) -> dict[int, int]:
+    """Return the first of the lines with decorators above each line that has some."""
+    decorators = dict[int, int]()
+    for number, line in enumerate(lines, 1):
+        if _DECORATOR.match(line):
+            decorators[number + 1] = decorators.get(number, number)
+    return decorators
 
 
 def _places(bank: Treebank) -> Places:
