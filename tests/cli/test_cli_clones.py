@@ -256,6 +256,9 @@ def test_bad_input(code: Path) -> None:
     result = run("clones", "src", "--min-lines", 100)
     assert result.exit_code == 0
     assert result.stderr.startswith("treelet: warning: No function has at least 100 lines")
+    Path("script").write_text("x = 1\n", encoding="utf-8")
+    assert fail("clones", "script").endswith("script: the name has no suffix. Name the language, such as 'java'.\n")
+    assert "all files in the folder that could be read are excluded" in fail("clones", ".", "--exclude", "src")
     (code / "d.py").write_text("def f(:\n", encoding="utf-8")
     result = run("clones", "src")
     assert result.exit_code == 0

@@ -77,8 +77,17 @@ def test_files_to_exclude(folder: Path, exclude: str | list[str], left: str) -> 
 def test_wrong_patterns_to_exclude(folder: Path) -> None:
     with pytest.raises(ParameterError, match="'exclude' parameter"):
         words(folder, exclude=3)
+
+
+def test_exclusion_of_all_files(folder: Path) -> None:
+    for place, exclude in ((folder, "*"), (folder, ["sub*", "?.mrg"]), (folder / "sub", ["deeper", "c.mrg"])):
+        with pytest.raises(FileError, match=r"all files in the folder that could be read are excluded.*exclude="):
+            words(place, exclude=exclude)
+    assert "Pass other patterns as --exclude." in fail("gram", folder, "-o", "-", "--exclude", "*")
+    (folder / "none" / "tests").mkdir(parents=True)
+    (folder / "none" / "tests" / "notes.md").write_text("no trees", encoding="utf-8")
     with pytest.raises(FileError, match="suffix that is read here"):
-        words(folder, exclude="*")
+        words(folder / "none", exclude="tests")
 
 
 def test_links_are_not_followed_in_folders(folder: Path) -> None:
@@ -123,6 +132,17 @@ def test_files_that_git_ignores_are_left_out(folder: Path, monkeypatch: pytest.M
         monkeypatch.setattr(shutil, "which", lambda name, found=found: found)
         with pytest.warns(TreeletWarning, match="git is not installed"):
             assert sorted(words(folder)) == list("abcden")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_folder_beside_a_repository_is_not_in_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = folder.parent / "repository"
+    subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    make_link(repository / "link", folder)
+    monkeypatch.chdir(repository)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert words(os.path.join("..", "trees")) == words("link") == "abcde"
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

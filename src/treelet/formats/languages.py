@@ -436,5 +436,5 @@ def find_language(name: str | None, file: str) -> _Language:
     suffix = unpacked_name(file).suffix.lower()
     if suffix not in BY_SUFFIX:
         fact = f"the suffix {suffix} does not belong to a known language" if suffix else "the name has no suffix"
-        raise FormatError(f"{fact}. Name the language (language='java').", file)
+        raise FormatError(f"{fact}. Name the language, such as 'java'.", file)
     return BY_SUFFIX[suffix]

@@ -124,6 +124,11 @@ def find_files(
         if not paths:
             if not os.path.isdir(name):
                 raise FileError(f"{name}: no file matches this pattern and is not excluded.")
+            every = _in_folder(Path(name), [], ()) if patterns else ()
+            if any(unpacked_name(path).suffix.lower() in suffixes for path in every):
+                raise FileError(
+                    f"{name}: all files in the folder that could be read are excluded. Pass other patterns as exclude=."
+                )
             raise FileError(
                 f"{name}: the folder contains no files with a suffix that is read here ({some_of(sorted(suffixes), 8)}). "
                 f"To read other files, name them or use a pattern such as {name.rstrip('/') + '/*'!r}."
@@ -224,8 +229,7 @@ def _walked(folder: Path, skipped: list[str], exclude: Collection[str]) -> Itera
 
 def _listed_by_git(folder: Path) -> list[str] | None:
     """Return the files of a folder that git tracks or does not ignore. None if the folder is not in a repository."""
-    absolute = folder.absolute()
-    if not any((parent / ".git").exists() for parent in (absolute, *absolute.parents)):
+    if Repository.around(folder) is None:
         return None
     try:
         listing = Repository(str(folder)).git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
