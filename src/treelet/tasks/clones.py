@@ -268,9 +268,13 @@ class Units(NamedTuple):
         """Return the indices of the functions in each language."""
         names = [languages] if isinstance(languages, str) else list(languages or ())
         rows: defaultdict[str, list[int]] = defaultdict(list)
+
+        @lru_cache  # many functions are in the same file
+        def language(file: str) -> str:
+            return names[0] if len(names) == 1 else BY_SUFFIX[unpacked_name(file).suffix.lower()].name
+
         for at, place in enumerate(_places(self.bank)):
-            name = names[0] if len(names) == 1 else BY_SUFFIX[unpacked_name(place.file).suffix.lower()].name
-            rows[name].append(at)
+            rows[language(place.file)].append(at)
         return rows
 
     def around(self, at: int) -> Iterator[int]:
