@@ -53,12 +53,21 @@ if ! test -e "$folder/.stamp-root"; then
 	step "second stage"
 	mkdir -p "$root/dev/shm"
 	chroot "$root" /debootstrap/debootstrap --second-stage >> "$folder/debootstrap.log" 2>&1
+	touch "$folder/.stamp-root"
+fi
+
+if ! test "$folder/.stamp-packages" -nt pyproject.toml; then
 	step "packages of Python"
 	version=$(chroot "$root" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+	wheels=$("$python" -c 'import tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = project["optional-dependencies"]
+print(*(name.replace(" ", "") for name in project["dependencies"] + extras["code"] + extras["pandas"] + extras["nlp"] + extras["html"]))')
+	rm -rf "$root/packages"
 	"$python" -m pip install -q --target "$root/packages" --python-version "$version" --only-binary :all: \
 		--platform manylinux2014_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_28_aarch64 \
-		numpy scipy scikit-learn threadpoolctl typer rich lxml pytest hypothesis pytest-xdist
-	touch "$folder/.stamp-root"
+		$wheels pytest hypothesis pytest-xdist
+	touch "$folder/.stamp-packages"
 fi
 
 step "build the core"
