@@ -136,7 +136,7 @@ OLD_X86 := $(if $(filter x86_64,$(shell uname -m)),$(shell command -v qemu-x86_6
 bits: setup
 	@mkdir -p build/bits
 	$(BIN)/python tools/bits.py --save build/bits/here.npz
-	$(if $(OLD_X86),$(OLD_X86) -cpu Nehalem $(BIN)/python tools/bits.py --save build/bits/without.npz)
+	$(if $(OLD_X86),OPENBLAS_CORETYPE=Nehalem $(OLD_X86) -cpu Nehalem $(BIN)/python tools/bits.py --save build/bits/without.npz)
 	$(if $(wildcard build/fma/.stamp),PYTHONPATH="$(CURDIR)/build/fma/site:$(SITE)" $(BIN)/python -S tools/bits.py --save build/bits/fma.npz)
 	@$(BIN)/python tools/bits.py here=build/bits/here.npz $(if $(OLD_X86),"without FMA=build/bits/without.npz") \
 		$(if $(wildcard build/fma/.stamp),x86-64-v3=build/bits/fma.npz) $(if $(wildcard build/arm/bits.npz),ARM=build/arm/bits.npz)
