@@ -320,6 +320,14 @@ NB_MODULE(_core, m) {
         "Trees given by the parent of each node, counted within its tree (-1: the root): the nodes, children before parents, and "
         "how many children each has.");
     m.def(
+        "in_brackets",
+        [](const Store &store, Id root) {
+            if (root < 0 || static_cast<std::size_t>(root) >= store.size()) refuse("there is no such node");
+            const std::string text = in_brackets(store, root);
+            return nb::str(text.data(), text.size());
+        },
+        "store"_a, "root"_a, "Write a tree in brackets on one line.");
+    m.def(
         "children_first",
         [](IdArray arity, LongArray ends) {
             auto [node, children, wrong] = children_first(arity, ends);

@@ -247,4 +247,31 @@ class BracketReader {
     std::int64_t line_ = 1, column_ = 1;
 };
 
+// Writes a tree in brackets on one line. Its nodes are written as often as they occur.
+inline std::string in_brackets(const Store &store, Id root) {
+    struct Open {
+        Id node;
+        std::size_t next; // child to write
+    };
+    const auto label = [&](Id node) { return store.label_text(store.label(node)); };
+    std::string out = "(";
+    out += label(root);
+    std::vector<Open> open{{root, 0}};
+    Pulse pulse;
+    while (!open.empty()) {
+        pulse.add(8);
+        Open &last = open.back();
+        if (last.next == store.arity(last.node)) {
+            out += ')';
+            open.pop_back();
+            continue;
+        }
+        const Id child = store.children(last.node)[last.next++];
+        out += store.arity(child) ? " (" : " ";
+        out += label(child);
+        if (store.arity(child)) open.push_back({child, 0});
+    }
+    return out;
+}
+
 } // namespace treelet

@@ -113,6 +113,9 @@ def post_order(parent: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
     Trees given by the parent of each node, counted within its tree (-1: the root): the nodes, children before parents, and how many children each has.
     """
 
+def in_brackets(store: Store, root: int) -> str:
+    """Write a tree in brackets on one line."""
+
 def children_first(arity: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int]:
     """
     Trees written down parents before children, by how many children each node has (-1 - k: node k again): the nodes, children before parents, how many children each has, and the first tree that is none, or -1.

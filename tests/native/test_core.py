@@ -182,6 +182,15 @@ def test_trees_written_parents_first_in_post_order() -> None:
         _core.children_first(ints(0), longs(2))
 
 
+def test_a_tree_in_brackets() -> None:
+    texts = ["(S (NP (D the) (N cat)) (VP sat))", "(x)", "(S (A é) b)"]
+    store, roots = tl.Treebank(texts).columns
+    assert [_core.in_brackets(store, root) for root in roots.tolist()] == texts
+    for root in (-1, len(store)):
+        with pytest.raises(ValueError, match="no such node"):
+            _core.in_brackets(store, root)
+
+
 def test_malformed_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="claims children"):
         _core.build(["A"], ints(0), ints(3), longs(1))

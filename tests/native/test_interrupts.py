@@ -153,6 +153,15 @@ def checksums(array: Any) -> Callable[[], object]:
     return lambda: [_core.checksum(array) for _ in range(4)]  # one takes hardly longer than the timer
 
 
+def doubled(levels: int) -> Callable[[], Any]:
+    """A tree with shared subtrees: few nodes in the store, very many when it is written."""
+    tree = tl.Tree("x")
+    for _ in range(levels):
+        tree = tl.Tree("A", [tree, tree])
+    store, roots = tl.Treebank([tree]).columns
+    return lambda: _core.in_brackets(store, int(roots[0]))
+
+
 LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     **{
         f"{name}.rows": lambda kernel=kernel, make=make: rows(kernel, make)
@@ -174,6 +183,7 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "EditColumns.rows, threshold": lambda: edits("rows", 10_000, threshold=0.3),
     "EditColumns.rows, best": lambda: edits("rows", 10_000, best=1),
     "edit_mapping": lambda: edits("edit_mapping", 10_000),
+    "in_brackets": lambda: doubled(40),
     "string_distances": lambda: strings(500_000, 1),
     "checksum": lambda: checksums(np.zeros(1 << 32, np.uint8)),
     "string_distances, many short": lambda: strings(8, 20_000),

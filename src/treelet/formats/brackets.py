@@ -327,7 +327,7 @@ def _looks_like_lines(head: bytes) -> str | None:
 def bracketed(columns: Columns, complete: bool = False) -> Iterator[str]:
     """Yield each tree in brackets on one line; an empty string for a missing tree, or an error if `complete` is True.
 
-    The cost is one pass over the store plus the length of the text.
+    The cost is that of the distinct subtrees plus the length of the text.
     """
     missing = np.flatnonzero(columns.roots < 0)
     if complete and len(missing):
@@ -335,39 +335,14 @@ def bracketed(columns: Columns, complete: bool = False) -> Iterator[str]:
             f"row {missing[0]} has no tree, and this format cannot represent a missing tree. Use svmlight_tk or kelp.",
             "<output>",
         )
-    store = columns.store
-    labels, label = store.labels, store.label.tolist()
-    start, child = store.child_start.tolist(), store.child.tolist()
-    size: list[int] = []  # children come before their parents
-    for node in range(len(label)):
-        size.append(min(1 + sum(size[kid] for kid in child[start[node] : start[node + 1]]), MOST_NODES + 1))
-    for number, root in enumerate(columns.roots.tolist()):
-        if root < 0:
-            yield ""
-            continue
-        if size[root] > MOST_NODES:
+    nodes = _core.tree_sizes(columns.store, columns.roots)[0]
+    for number, (root, size) in enumerate(zip(columns.roots.tolist(), nodes.tolist(), strict=True)):
+        if size > MOST_NODES:
             raise TreeError(
                 f"Tree {number} has more than {MOST_NODES:,} nodes when its shared subtrees are expanded, so it cannot be "
                 "written in brackets. Save the bank with treelet.save instead."
             )
-        if start[root] == start[root + 1]:
-            yield f"({labels[label[root]]})"
-            continue
-        parts: list[str] = []
-        stack: list[int] = [root]  # a negative number closes a node
-        while stack:
-            node = stack.pop()
-            if node < 0:
-                parts.append(")")
-                continue
-            kids = child[start[node] : start[node + 1]]
-            if kids:
-                parts.append(f" ({labels[label[node]]}")
-                stack.append(-1)
-                stack.extend(reversed(kids))
-            else:
-                parts.append(" " + labels[label[node]])
-        yield "".join(parts).lstrip()
+        yield _core.in_brackets(columns.store, root) if root >= 0 else ""
 
 
 def _write_brackets(document: Document, stream: IO[str]) -> None:

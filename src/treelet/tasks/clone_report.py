@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treelet
+from treelet import _core
 from treelet.checks import plural
 from treelet.errors import FileError, FormatError
 from treelet.formats.files import PathLike, unreadable
@@ -175,21 +176,17 @@ class CloneFamily:
     @cached_property
     def fingerprints(self) -> list[str]:
         """Fingerprint of each member. Members have equal fingerprints if their trees are equal."""
-        texts = (f"{self.language} {text}" for text in self._bodies.trees.strings())
-        return [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32] for text in texts]
+        store, roots = self._bodies.trees.columns
+        texts = {root: f"{self.language} {_core.in_brackets(store, root)}".encode() for root in {*roots.tolist()}}
+        digests = {root: hashlib.sha256(text).hexdigest()[:32] for root, text in texts.items()}
+        return [digests[root] for root in roots.tolist()]
 
     def _pair(self, member: int) -> _Pair:
         return _Pair(self._bodies[self.medoid], self._bodies[member])
 
     def shared_lines(self, member: int) -> list[Lines]:
         """Return the lines of a member, given by its index, whose statements are all in common with the medoid."""
-        ranges: list[Lines] = []
-        for line in sorted(self._pair(member).shared_lines()[1]):
-            if ranges and ranges[-1][1] == line - 1:
-                ranges[-1] = ranges[-1][0], line
-            else:
-                ranges.append((line, line))
-        return ranges
+        return _ranges(sorted(self._pair(member).shared_lines()[1]))
 
     def differences(self, member: int) -> list[LineDifference]:
         """Return the lines in which a member, given by its index, differs from the medoid.
@@ -208,11 +205,13 @@ class CloneFamily:
         """Return the lines that a member shares with the medoid and the others, for JSON."""
         if member == self.medoid:
             return {}
+        pair = self._pair(member)
         differences = [
             {name: list(value) if isinstance(value, tuple) else value for name, value in difference._asdict().items()}
-            for difference in self.differences(member)
+            for difference in pair.differences()
         ]
-        return {"shared_lines": [list(lines) for lines in self.shared_lines(member)], "differences": differences}
+        shared = [list(lines) for lines in _ranges(sorted(pair.shared_lines()[1]))]
+        return {"shared_lines": shared, "differences": differences}
 
     def __repr__(self) -> str:
         return f"<CloneFamily: {len(self.members):,} functions, similarity {self.similarity_range}>"
@@ -541,8 +540,9 @@ class _Pair:
         pairs = [(line, other) for line, others in forth.items() for other in others]
         changed = sorted(changes_here | {line for line, other in pairs if other in changes_there})
         other_changed = sorted(changes_there | {other for line, other in pairs if line in changes_here})
-        unchanged = {line: max(others) for line, others in forth.items() if not others & {*other_changed}}
-        common = _increasing([(line, other) for line, other in sorted(unchanged.items()) if line not in {*changed}])
+        here, there = {*changed}, {*other_changed}
+        unchanged = {line: max(others) for line, others in forth.items() if not others & there}
+        common = _increasing([(line, other) for line, other in sorted(unchanged.items()) if line not in here])
         differences = []
         last = (1 << 62, 1 << 62)
         for (begin, other_begin), (end, other_end) in zip([(0, 0), *common], [*common, last], strict=True):
@@ -629,6 +629,21 @@ def _ranges_text(ranges: list[Lines]) -> str:
     more = ", ..." if len(ranges) > _RANGES else ""
     several = len(ranges) > 1 or ranges[0][0] != ranges[0][1]
     return f"{'lines' if several else 'line'} {', '.join(texts)}{more}"
+
+
+def _ranges(lines: list[int]) -> list[Lines]:
+    """Return the ranges of consecutive lines.
+
+    >>> _ranges([2, 3, 4, 7])
+    [(2, 4), (7, 7)]
+    """
+    ranges: list[Lines] = []
+    for line in lines:
+        if ranges and ranges[-1][1] == line - 1:
+            ranges[-1] = ranges[-1][0], line
+        else:
+            ranges.append((line, line))
+    return ranges
 
 
 def _range(lines: list[int]) -> Lines | None:
