@@ -295,11 +295,12 @@ def _silenced(places: Places, rows: list[int]) -> set[int]:
     for file, some in by_file.items():
         try:
             with open_source(file) as source:
-                data = re.sub(b"\r\n?", b"\n", b"".join(source.chunks()))
+                data = b"".join(source.chunks())
         except (TreeletError, OSError, ValueError):  # an open file, or one that is gone
             continue
         if b"ignore[clones]" not in data:
             continue
+        data = re.sub(b"\r\n?", b"\n", data)
         lines = data.decode("utf-8", "replace").split("\n")
         comments, decorators = _python_comments(file, data) or (list(enumerate(lines, 1)), _decorators(lines))
         begin = {at: decorators.get(places[at].line, places[at].line) for at in some}
