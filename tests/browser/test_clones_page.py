@@ -54,6 +54,7 @@ def report(tmp_path: Path) -> Any:
         skipped_functions=0,
         seconds=1.0,
         options={"x": EVIL},
+        revision=None,
     )
 
 
