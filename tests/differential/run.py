@@ -2,9 +2,10 @@
 
     python tests/differential/run.py --cases 100000 --only PartialTree --only parsers
 
-What is done is kept in build/differential, check by check, and gone on with by the next call, as long as the code is the same; so a run
-may be ended at any time, or cut into parts (--seconds). What is complete and right is not done again, unless its file there is removed. A failure is told with the kernel, the examples, made as small as can be, and the
-batch in which it was: --only NAME --batch NUMBER does that one again. --pages FOLDER writes differential.md and differential.json.
+Results are kept in build/differential, check by check. The next call continues with them as long as the code is the same, so
+a run can be interrupted, or divided into parts (--seconds). Checks that are complete and without failures are not repeated,
+unless their file is removed. A failure is printed with the kernel, examples that are as small as possible, and its batch:
+--only NAME --batch NUMBER repeats this batch. --pages FOLDER writes differential.md and differential.json.
 """
 
 from __future__ import annotations
