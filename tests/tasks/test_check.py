@@ -315,6 +315,9 @@ def test_paths_to_check(repository: Path) -> None:
     assert check_clones("HEAD~1..HEAD", paths=["src", "lib"]).changed_functions == 1
     Path("web").mkdir()
     assert check_clones("HEAD~1..HEAD", paths=["src", "web"]).changed_functions == 0  # not there in this revision
+    Path("web/notes.md").write_text("text", encoding="utf-8")  # now the files are not those of the revision
+    with pytest.raises(FileError, match=r"\.\.: not in the repository .*, so it has no revisions"):
+        check_clones("HEAD~1..HEAD", paths=["src", ".."])
 
 
 def test_a_named_file_that_cannot_be_read(repository: Path) -> None:

@@ -129,6 +129,11 @@ def check_clones(
     if last is not None and _is_checked_out(repository, last):
         last = None
     inside = [os.path.relpath(os.path.realpath(folder), root) for folder in folders]
+    for folder, below in zip(folders, inside, strict=True):
+        if last is not None and below.split(os.sep)[0] == os.pardir:
+            raise FileError(
+                f"{folder}: not in the repository {root}, so it has no revisions. Name a folder of the repository."
+            )
     suffixes = {suffix for name in _languages(reading) for suffix in find_language(name, "").suffixes} or BY_SUFFIX
 
     def is_source(name: str) -> bool:
